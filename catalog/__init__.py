@@ -1,0 +1,1 @@
+"""The language and the decisions: values, requirements, compatibility, resolver, plan. Pure."""

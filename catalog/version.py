@@ -1,0 +1,3 @@
+"""The version of this program, stated once."""
+
+VERSION = "0.1.0"

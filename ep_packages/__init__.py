@@ -1,0 +1,1 @@
+"""What a vendor ships: execution-provider packages and the facts about them."""

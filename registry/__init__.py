@@ -1,0 +1,1 @@
+"""What a publisher stores: models, releases and EP packages in a database."""

@@ -1,0 +1,1 @@
+"""The user's machine: see the hardware, fetch, install, open, run, measure."""

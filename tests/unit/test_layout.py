@@ -1,0 +1,64 @@
+"""The laws of the house: what is shipped, how large a file may be, what each dependency is for."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from importlib.metadata import requires
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("catalog", "registry", "ep_packages", "runtime", "index")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def sources() -> list[Path]:
+    return [*ROOT.glob("*.py"), *(file for room in (*ROOMS, "tests") for file in (ROOT / room).rglob("*.py"))]
+
+
+def test_every_folder_with_code_is_listed_as_a_package() -> None:
+    """An editable install hides a forgotten one; the wheel does not."""
+    folders = {file.parent.relative_to(ROOT) for room in ROOMS for file in (ROOT / room).rglob("*.py")}
+    packages = ["inferry", *(".".join(("inferry", *folder.parts)) for folder in folders)]
+    assert sorted(packages) == sorted(PROJECT["tool"]["setuptools"]["packages"])
+
+
+def test_the_root_holds_three_python_files() -> None:
+    """Whatever else lay there would be shipped."""
+    assert sorted(file.name for file in ROOT.glob("*.py")) == ["__init__.py", "__main__.py", "cli.py"]
+
+
+def test_files_and_functions_stay_small() -> None:
+    too_large = []
+    for file in sources():
+        text = file.read_text(encoding="utf-8")
+        limit = 40 if file.name == "__init__.py" else 400
+        if (lines := len(text.splitlines())) > limit:
+            too_large.append(f"{file.relative_to(ROOT)}: {lines} lines")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert node.end_lineno
+                if (lines := node.end_lineno - node.lineno + 1) > 60:
+                    too_large.append(f"{file.relative_to(ROOT)}: {node.name}: {lines} lines")
+    assert not too_large
+
+
+def test_the_base_install_brings_no_onnx_runtime() -> None:
+    """An environment may have another distribution of that module, which must not be overwritten."""
+    declared = [Requirement(line) for line in requires("inferry") or ()]
+    base = {wanted.name for wanted in declared if not wanted.marker or wanted.marker.evaluate({"extra": ""})}
+    assert "click" in base
+    assert not [name for name in base if name.startswith("onnxruntime")]
+
+
+def test_each_dependency_has_its_reason() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    declared = {("", line) for line in PROJECT["project"]["dependencies"]}
+    declared |= {(extra, line) for extra, lines in extras.items() for line in lines}
+    page = (ROOT / "docs/decisions/dependencies.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\w.-]+) \| ?(\w*) \| \S", page, re.MULTILINE)
+    told = {(extra, name) for name, extra in rows} - {("extra", "distribution")}
+    assert {(extra, Requirement(line).name) for extra, line in declared} == told
