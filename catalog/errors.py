@@ -1,0 +1,119 @@
+"""Every error that Inferry raises, in one tree; families by blame, exit codes by family.
+
+Error (1: a bug of ours when nothing below fits)
+├── UsageError (2)              what the caller asked is malformed
+│   ├── InvalidName             a name that does not parse
+│   └── InvalidInput            an input's name or value is wrong
+├── NotFoundError (3)
+│   └── ModelNotFound           no source knows the model
+├── VerificationError (5)       bytes differ from what a manifest names
+├── RuntimeFailure (7)
+│   ├── OnnxRuntimeMissing      no usable ONNX Runtime in this environment
+│   ├── LibraryMissing          an optional library that a model's declared input needs
+│   ├── SessionError            ONNX Runtime refused to open or to run
+│   └── Closed                  a closed model was used
+├── InvalidDocument (9)
+│   ├── InvalidManifest         a manifest's syntax or field
+│   └── InvalidModel            bytes that ONNX Runtime cannot read as a model
+└── MachineError (10)           a file of this program that cannot be read
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Error(Exception):
+    """Base of all: a message, and hints that say what to do about it."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hints: Iterable[str] = ()) -> None:
+        """Keep the message and the hints apart, so that each face words them its own way."""
+        super().__init__(message)
+        self.message = message
+        self._hints = tuple(hints)
+
+    def hints(self) -> tuple[str, ...]:
+        """Return what the user can do, most useful first."""
+        return self._hints
+
+
+class UsageError(Error):
+    """What the caller asked is malformed."""
+
+    exit_code = 2
+
+
+class InvalidName(UsageError, ValueError):
+    """A name does not follow its grammar."""
+
+
+class InvalidInput(UsageError, ValueError):
+    """An input of a model has a wrong name or value."""
+
+
+class NotFoundError(Error, LookupError):
+    """Something named does not exist in any source."""
+
+    exit_code = 3
+
+
+class ModelNotFound(NotFoundError):
+    """No source knows the model."""
+
+
+class VerificationError(Error):
+    """Bytes differ from the digest or size that a manifest names."""
+
+    exit_code = 5
+
+
+class RuntimeFailure(Error):
+    """ONNX Runtime, or what stands around it, failed."""
+
+    exit_code = 7
+
+
+class OnnxRuntimeMissing(RuntimeFailure):
+    """No usable ONNX Runtime can be imported here."""
+
+
+class LibraryMissing(RuntimeFailure):
+    """An optional library that a model's declared input needs is not here."""
+
+
+class SessionError(RuntimeFailure):
+    """ONNX Runtime refused to open a model or to run it."""
+
+
+class Closed(RuntimeFailure):
+    """A closed model was used."""
+
+
+class InvalidDocument(Error):
+    """A manifest or a model is invalid."""
+
+    exit_code = 9
+
+
+class InvalidManifest(InvalidDocument, ValueError):
+    """A manifest's syntax or field is wrong; ``field`` is its path, like ``variants[0].artifact.digest``, or empty."""
+
+    def __init__(self, message: str, *, field: str = "", hints: Iterable[str] = ()) -> None:
+        """Keep the field's path beside the words."""
+        super().__init__(message, hints=hints)
+        self.field = field
+
+
+class InvalidModel(InvalidDocument, ValueError):
+    """Bytes that ONNX Runtime cannot read as a model."""
+
+
+class MachineError(Error):
+    """This machine's disk or permissions stand in the way."""
+
+    exit_code = 10

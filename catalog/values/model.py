@@ -1,0 +1,87 @@
+"""Models: what a publisher releases, variant by variant, file by file."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+import msgspec
+
+from .digest import Digest
+from .names import ModelName
+from .picture import Picture
+
+Precision = Literal["fp32", "fp16", "bf16", "int8", "int4", "mixed"]
+
+_PATH: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(?:/[A-Za-z0-9_][A-Za-z0-9._-]{0,99}){0,9}")
+
+
+class Artifact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One immutable file of a release."""
+
+    path: str
+    """Where it lies in its release: relative, with ``/``; its parts are letters, digits, ``.``, ``_`` and ``-``."""
+    media_type: str
+    digest: Digest
+    size_bytes: int
+
+    def __post_init__(self) -> None:
+        """Refuse a path that leaves the release, and a size that cannot be; raise ``ValueError`` naming the field."""
+        if not _PATH.fullmatch(self.path):
+            raise ValueError(f"path: `{self.path[:100]}` is not a relative path of letters, digits, `.`, `_` and `-`")
+        if self.size_bytes < 0:
+            raise ValueError(f"size_bytes: {self.size_bytes} is negative")
+
+
+class Input(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a release tells of one of its model's inputs."""
+
+    name: str
+    """As the model itself calls it."""
+    picture: Picture | None = None
+    """How a picture becomes this input."""
+    sample: Artifact | None = None
+    """A file to try the model with."""
+
+
+class Output(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a release tells of one of its model's outputs."""
+
+    name: str
+    """As the model itself calls it."""
+    scores: Literal["as-is", "softmax"] = "as-is"
+    """How its values along the last axis become scores of its labels."""
+    labels: tuple[str, ...] = ()
+    """What each place along the last axis stands for."""
+
+
+class Variant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One build of a release."""
+
+    name: str
+    precision: Precision
+    artifact: Artifact
+    """The ONNX file."""
+
+
+class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One immutable version of a model."""
+
+    name: ModelName
+    version: str
+    """As PEP 440 writes versions."""
+    license: str
+    """An SPDX licence expression."""
+    summary: str
+    """One line."""
+    task: str
+    """Such as ``image-classification``."""
+    variants: tuple[Variant, ...]
+    """The first is the one that runs where nothing else is asked for."""
+    inputs: tuple[Input, ...] = ()
+    outputs: tuple[Output, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a release with nothing to run; raise ``ValueError`` naming the field."""
+        if not self.variants:
+            raise ValueError("variants: a release has at least one")

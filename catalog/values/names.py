@@ -1,0 +1,31 @@
+"""Names: what a model is called."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Self
+
+from ..errors import InvalidName
+
+_PART: Final = r"[a-z0-9](?:[a-z0-9._-]{0,94}[a-z0-9])?"
+_QUALIFIED: Final = re.compile(rf"{_PART}/{_PART}")
+
+
+class ModelName(str):
+    """A model's normalised name, ``namespace/name``.
+
+    Each part is 1 to 96 of ``a-z 0-9 . _ -`` and starts and ends with a letter or digit. Upper case is folded.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the normalised name that ``text`` spells; raise ``InvalidName`` where it spells none."""
+        name = text.lower()
+        if not _QUALIFIED.fullmatch(name):
+            raise InvalidName(
+                f"`{text[:200]}` is not a model's name",
+                hints=("write namespace/name, with letters, digits, `.`, `_` and `-`",),
+            )
+        return cls(name)

@@ -1,0 +1,70 @@
+"""Manifests: a wrong field is told by its path."""
+
+from __future__ import annotations
+
+import pytest
+
+from inferry.catalog.errors import InvalidManifest
+from inferry.catalog.manifest import read_manifest
+
+GOOD = """
+name = "acme/thing"
+version = "1.0.0"
+summary = "A thing"
+task = "image-classification"
+license = "MIT"
+
+[[inputs]]
+name = "image"
+picture = { size = [28, 20], color = "gray", polarity = "light-on-dark", crop = { threshold = 0.3 }, margin = 4 }
+
+[[outputs]]
+name = "logits"
+labels = ["a", "b"]
+
+[[variants]]
+name = "fp32"
+precision = "fp32"
+artifact = { path = "thing.onnx", media_type = "application/vnd.onnx", digest = "sha256:DIGEST", size_bytes = 9 }
+""".replace("DIGEST", 64 * "a")
+
+CASES = {
+    "not TOML": ('name = "acme/thing"', "name = ", ""),
+    "missing": ('version = "1.0.0"', "", "version"),
+    "unknown": ('version = "1.0.0"', 'version = "1.0.0"\nflavour = 1', "flavour"),
+    "unknown below": ("margin = 4", "border = 4", "inputs[0].picture.border"),
+    "wrong type": ('version = "1.0.0"', "version = 1", "version"),
+    "name": ("acme/thing", "acme thing", "name"),
+    "name's type": ('"acme/thing"', "7", "name"),
+    "precision": ('precision = "fp32"', 'precision = "fp33"', "variants[0].precision"),
+    "digest": ("sha256:aa", "sha256:AA", "variants[0].artifact.digest"),
+    "a path that leaves": ("thing.onnx", "../thing.onnx", "variants[0].artifact.path"),
+    "an absolute path": ("thing.onnx", "/thing.onnx", "variants[0].artifact.path"),
+    "a drive": ("thing.onnx", "C:thing.onnx", "variants[0].artifact.path"),
+    "negative size": ("size_bytes = 9", "size_bytes = -9", "variants[0].artifact.size_bytes"),
+    "no variant": (GOOD[GOOD.index("[[variants") :], "[variants]", "variants"),
+    "a target without pixels": ("[28, 20]", "[28, 0]", "inputs[0].picture.size"),
+    "three sides": ("[28, 20]", "[28, 20, 3]", "inputs[0].picture.size"),
+    "a margin that leaves nothing": ("margin = 4", "margin = 10", "inputs[0].picture.margin"),
+    "a threshold above all": ("threshold = 0.3", "threshold = 1.0", "inputs[0].picture.crop.threshold"),
+    "a scale of nothing": ("margin = 4", "scale = 0.0", "inputs[0].picture.scale"),
+}
+
+
+def test_a_good_one_becomes_a_release() -> None:
+    release = read_manifest(GOOD, where="here")
+    assert release.name == "acme/thing"
+    assert release.variants[0].artifact.digest == f"sha256:{64 * 'a'}"
+    assert release.inputs[0].picture
+    assert release.inputs[0].picture.size == (28, 20)
+    assert release.outputs[0].labels == ("a", "b")
+
+
+@pytest.mark.parametrize(("old", "new", "field"), CASES.values(), ids=CASES)
+def test_a_wrong_field_is_named(old: str, new: str, field: str) -> None:
+    assert old in GOOD
+    with pytest.raises(InvalidManifest) as caught:
+        read_manifest(GOOD.replace(old, new, 1), where="here.toml")
+    assert caught.value.field == field
+    assert caught.value.message.startswith(f"here.toml: {field}")
+    assert caught.value.exit_code == 9
