@@ -1,0 +1,36 @@
+"""Blobs: bytes that are handed on only after they matched their digest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..catalog.errors import MachineError, VerificationError
+from ..catalog.values.digest import Digest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..catalog.values.model import Artifact
+
+
+def read_verified(path: Path, artifact: Artifact) -> bytes:
+    """Return the bytes of the file at ``path``, which are those that ``artifact`` names.
+
+    Raises:
+        VerificationError: their size or digest is another.
+        MachineError: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            # One byte more than is right tells a longer file without reading all of it.
+            data = file.read(artifact.size_bytes + 1)
+    except OSError as error:
+        raise MachineError(
+            f"{path} cannot be read: {error.strerror or error}", hints=("install inferry again",)
+        ) from error
+    if len(data) != artifact.size_bytes or Digest.of(data) != artifact.digest:
+        raise VerificationError(
+            f"{path} is not the file that its manifest names: {artifact.size_bytes} bytes with {artifact.digest}",
+            hints=("it was changed or cut short: install inferry again",),
+        )
+    return data

@@ -1,0 +1,1 @@
+"""Where documents and their artifacts come from."""
