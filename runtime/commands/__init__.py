@@ -1,0 +1,1 @@
+"""The commands that need this machine, one file for each noun: parse, call one function, return what to show."""
