@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import subprocess
 import sys
@@ -48,6 +49,16 @@ def test_an_unknown_command_is_wrong_usage() -> None:
 def test_what_the_readme_shows_is_what_the_program_prints() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\$ inferry (.+)\n((?:(?!\$|```).*\n)*)", text, re.MULTILINE)
-    assert shown
+    assert shown, "the README has examples"
     for arguments, answer in shown:
         assert CliRunner().invoke(group, arguments.split(), prog_name="inferry").output == answer
+
+
+def test_what_the_readme_computes_is_what_python_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "seven.png").write_bytes(inferry.load("inferry/digits").samples["image"])
+    monkeypatch.chdir(tmp_path)
+    failed, tried = doctest.testfile(str(ROOT / "README.md"), module_relative=False, encoding="utf-8")
+    assert tried
+    assert not failed
+    named = CliRunner().invoke(group, ["run", "inferry/digits", "--input", "image=seven.png"])
+    assert named.stdout.startswith("7 ")

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from inferry.index.client.source import FolderSource
+
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("catalog", "registry", "ep_packages", "runtime", "index")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -61,4 +63,26 @@ def test_each_dependency_has_its_reason() -> None:
     page = (ROOT / "docs/decisions/dependencies.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([\w.-]+) \| ?(\w*) \| \S", page, re.MULTILINE)
     told = {(extra, name) for name, extra in rows} - {("extra", "distribution")}
-    assert {(extra, Requirement(line).name) for extra, line in declared} == told
+    named = {(extra, Requirement(line).name) for extra, line in declared}
+    assert {(extra, name) for extra, name in named if name != "inferry"} == told
+
+
+def test_no_code_knows_the_built_in_models() -> None:
+    """They are data: their names stand in docstrings and help texts only."""
+    models = FolderSource().names()
+    assert models
+    found = []
+    for file in sources():
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        documented = [
+            node.body[0].value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and node.body
+            and isinstance(node.body[0], ast.Expr)
+        ]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in documented:
+                found += [f"{file}:{node.lineno}" for name in models if name in node.value]
+    assert [where for where in found if "/tests/" not in Path(where).as_posix()] == []
+    assert found, "the tests name them"
