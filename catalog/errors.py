@@ -15,6 +15,7 @@ Error (1: a bug of ours when nothing below fits)
 ├── InvalidDocument (9)
 │   ├── InvalidManifest         a manifest's syntax or field
 │   └── InvalidModel            bytes that ONNX Runtime cannot read as a model
+│       └── UnknownOperator     it needs an operator that this ONNX Runtime does not have
 └── MachineError (10)           a file of this program that cannot be read
 """
 
@@ -111,6 +112,10 @@ class InvalidManifest(InvalidDocument, ValueError):
 
 class InvalidModel(InvalidDocument, ValueError):
     """Bytes that ONNX Runtime cannot read as a model."""
+
+
+class UnknownOperator(InvalidModel):
+    """A model needs an operator that this ONNX Runtime does not have."""
 
 
 class MachineError(Error):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Self
 
 from ..catalog.errors import InvalidManifest
@@ -49,8 +50,9 @@ class Model:
     def run(self, inputs: Mapping[str, Any]) -> Outputs:
         """Run once and return every output by its name.
 
-        A value is an array of the input's dtype and shape or, where the release declares how a picture becomes that
-        input, a path, the bytes of a picture file, a Pillow image, or uint8 pixels, (height, width[, channels]).
+        A value is an array of the input's dtype and shape, or Python's lists, numbers and texts that the dtype can
+        hold; or, where the release declares how a picture becomes that input, a path, the bytes of a picture file, a
+        Pillow image, or uint8 pixels, (height, width[, channels]). Threads may run at the same time.
 
         Raises:
             InvalidInput: an input is missing or unknown, or its value cannot be taken.
@@ -59,8 +61,12 @@ class Model:
             Closed: the model is closed.
         """
         self._session.check_names(inputs)
-        tensors = {name: to_tensor(value, self._declared.get(name), name) for name, value in inputs.items()}
+        tensors = {told.name: to_tensor(inputs[told.name], told, self._declared.get(told.name)) for told in self.inputs}
         return Outputs(self._session.run(tensors), self.release.outputs)
+
+    async def run_async(self, inputs: Mapping[str, Any]) -> Outputs:
+        """``run`` in a thread; a caller that is cancelled does not stop what ONNX Runtime has begun."""
+        return await asyncio.to_thread(self.run, inputs)
 
     def report(self) -> Report:
         """Return what runs where; raise ``Closed`` once the model is closed."""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..catalog.errors import InvalidModel, OnnxRuntimeMissing, SessionError
+from ..catalog.errors import Error, InvalidModel, OnnxRuntimeMissing, SessionError, UnknownOperator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
 
-CPU = "CPUExecutionProvider"
+CPU: Final = "CPUExecutionProvider"
+
+_DTYPES: Final = {"float": "float32", "double": "float64"}
+_NO_FOLDER: Final = os.path.abspath(__file__)  # noqa: PTH100 - pathlib would be an import more
+"""What stands for a folder with nothing in it: below a file there can be none."""
+_FATAL: Final = 4
 
 
 class Tensor(NamedTuple):
@@ -21,9 +26,13 @@ class Tensor(NamedTuple):
 
     name: str
     dtype: str
-    """ORT's word for it, such as ``tensor(float)``."""
+    """As numpy names it; ``string`` and ``bfloat16`` as ONNX does; what is no tensor as ORT does, ``seq(...)``."""
     shape: tuple[int | str | None, ...]
-    """A name or ``None`` where an axis is dynamic."""
+    """A name or ``None`` where an axis is dynamic. Empty for a scalar, and where the model does not say."""
+
+    def told(self) -> str:
+        """Return dtype and shape as people write them: ``float32 [batch, 3, ?]``."""
+        return f"{self.dtype} [{', '.join('?' if side is None else str(side) for side in self.shape)}]"
 
 
 def library() -> Any:  # noqa: ANN401 - the module has no types
@@ -50,36 +59,52 @@ def library() -> Any:  # noqa: ANN401 - the module has no types
 
 
 class OrtSession:
-    """One ORT session on the given bytes; it is gone with its last reference."""
+    """One ORT session on the given bytes; it is gone with its last reference. Threads may run it at the same time."""
 
-    def __init__(self, model: bytes, *, ep: str = CPU) -> None:
+    def __init__(self, model: bytes, *, folder: str | None = None, ep: str = CPU) -> None:
         """Open ``model`` on the execution provider ``ep``.
+
+        Args:
+            model: an ONNX file.
+            folder: where files are that the model keeps tensors in; without one it must keep them all itself.
+            ep: the name of an execution provider that the installed ORT has.
 
         Raises:
             OnnxRuntimeMissing: there is no usable ORT.
-            InvalidModel: the bytes are no model that this ORT can read.
+            InvalidModel: the bytes are no model that this ORT can read, or name files outside ``folder``.
+            UnknownOperator: the model needs an operator that this ORT does not have.
             SessionError: ORT refused, or does not have ``ep``.
         """
-        ort = library()
-        if ep not in ort.get_available_providers():
-            raise SessionError(f"ONNX Runtime {ort.__version__} has no {ep}: it has {ort.get_available_providers()}")
+        self._ort = ort = library()
+        self.version: str = ort.__version__
+        self.offered: tuple[str, ...] = tuple(ort.get_available_providers())
+        """The execution providers that the installed ORT has."""
+        if ep not in self.offered:
+            raise SessionError(f"ONNX Runtime {self.version} has no {ep}: it has {', '.join(self.offered)}")
         options = ort.SessionOptions()
+        # What is fatal is raised as well, so that printing it would tell it twice.
+        options.log_severity_level = _FATAL
         options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
-        with _translated(ort, "open the model"):
+        # Without an entry, ORT looks for a model's files in the folder that the process happens to stand in.
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder or _NO_FOLDER)
+        try:
             # Without enable_fallback=0 a failing EP is replaced by the CPU, in silence.
             self._session: Any = ort.InferenceSession(model, options, providers=[ep], enable_fallback=0)
-        if (taken := self._session.get_providers())[0] != ep:
-            raise SessionError(f"ONNX Runtime took {taken} where {ep} was asked for")
-        self._ort = ort
-        self.ep = ep
-        self.version: str = ort.__version__
-        self.inputs = tuple(Tensor(told.name, told.type, tuple(told.shape)) for told in self._session.get_inputs())
-        self.outputs = tuple(Tensor(told.name, told.type, tuple(told.shape)) for told in self._session.get_outputs())
+        except Exception as error:  # ORT's classes have no base of their own, and its arguments raise Python's
+            raise _why_not_opened(ort, error, folder) from error
+        self.taken: tuple[str, ...] = tuple(self._session.get_providers())
+        """The execution providers of this session: the one asked for, and the CPU, which ORT always adds."""
+        if self.taken[0] != ep:
+            raise SessionError(f"ONNX Runtime took {', '.join(self.taken)} where {ep} was asked for")
+        self.inputs = tuple(_tensor(told) for told in self._session.get_inputs())
+        self.outputs = tuple(_tensor(told) for told in self._session.get_outputs())
 
     def run(self, names: Sequence[str], inputs: Mapping[str, np.ndarray[Any, Any]]) -> list[Any]:
         """Return the outputs ``names`` for ``inputs``; raise ``SessionError`` with ORT's words where it refuses."""
-        with _translated(self._ort, "run the model"):
-            result: list[Any] = self._session.run(list(names), dict(inputs))
+        try:
+            result: list[Any] = self._session.run(names, inputs)
+        except Exception as error:  # as above
+            raise SessionError(f"ONNX Runtime {self.version} cannot run the model: {error}") from error
         return result
 
     def nodes(self) -> dict[str, int]:
@@ -90,13 +115,28 @@ class OrtSession:
         return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
 
 
-@contextmanager
-def _translated(ort: Any, doing: str) -> Iterator[None]:  # noqa: ANN401 - as above
-    """Turn what ORT raises into errors of our own."""
-    state = ort.capi.onnxruntime_pybind11_state
-    try:
-        yield
-    except (state.InvalidProtobuf, state.InvalidGraph) as error:
-        raise InvalidModel(f"ONNX Runtime {ort.__version__} cannot {doing}: {error}") from error
-    except Exception as error:  # ORT's classes have no base of their own, and its arguments raise Python's
-        raise SessionError(f"ONNX Runtime {ort.__version__} cannot {doing}: {error}") from error
+def _tensor(told: Any) -> Tensor:  # noqa: ANN401 - as above
+    word = told.type
+    if word.startswith("tensor("):
+        word = word[len("tensor(") : -1]
+        word = _DTYPES.get(word, word)
+    return Tensor(told.name, word, tuple(told.shape))
+
+
+def _why_not_opened(ort: Any, error: Exception, folder: str | None) -> Error:  # noqa: ANN401 - as above
+    """Return what ORT raised in our words: it tells many refusals apart by their text alone."""
+    state, words, who = ort.capi.onnxruntime_pybind11_state, str(error), f"ONNX Runtime {ort.__version__}"
+    if named := re.search(r"No Op registered for (\S+)|Fatal error: (\S+?)\(-?\d+\) is not a registered", words):
+        return UnknownOperator(
+            f"{who} has no operator {named[1] or named[2]}: {words}",
+            hints=("try a newer ONNX Runtime, or export the model with standard operators",),
+        )
+    if isinstance(error, state.NotImplemented):
+        return UnknownOperator(f"{who} has no kernel for an operator of the model: {words}")
+    if "xternal data" in words:
+        where = f"may only lie in {folder}" if folder else "are not taken for this model"
+        return InvalidModel(f"the model keeps tensors in other files, which {where}: {words}")
+    unread = isinstance(error, state.InvalidProtobuf | state.InvalidGraph)
+    if unread or "Invalid model" in words or "No graph was found" in words:
+        return InvalidModel(f"{who} cannot read the model: {words}", hints=("is the file whole, and an ONNX model?",))
+    return SessionError(f"{who} cannot open the model: {words}")

@@ -20,7 +20,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from inferry.catalog.manifest import read_manifest
-from inferry.runtime.inputs import to_tensor
+from inferry.runtime.picture import read
 from inferry.tests.drawing import draw
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +41,7 @@ def pictures(rows: np.ndarray, chance: np.random.Generator, times: int) -> np.nd
         side, light = int(chance.integers(20, 401)), bool(chance.integers(2))
         scaler, corner = SCALERS[chance.integers(3)], tuple(chance.uniform(size=2))
         picture = draw(row, side, light_on_dark=light, scaler=scaler, corner=corner)
-        tensors.append(to_tensor(picture, INPUT, INPUT.name))
+        tensors.append(read(picture, INPUT.picture, what=INPUT.name))
     return np.concatenate(tensors)
 
 
