@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .catalog.values.answer import Answer
 
 COMMANDS: Final = {
+    "show": ("runtime.commands.show", "Show what a model takes and returns, and its variants."),
     "run": ("runtime.commands.run", "Run a model once."),
 }
 """Each command: the module that is imported when it is called, and its line in the help."""

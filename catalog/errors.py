@@ -6,6 +6,7 @@ Error (1: a bug of ours when nothing below fits)
 │   └── InvalidInput            an input's name or value is wrong
 ├── NotFoundError (3)
 │   └── ModelNotFound           no source knows the model
+├── NothingFits (4)             a model has no variant of the kind that was asked for
 ├── VerificationError (5)       bytes differ from what a manifest names
 ├── RuntimeFailure (7)
 │   ├── OnnxRuntimeMissing      no usable ONNX Runtime in this environment
@@ -65,6 +66,12 @@ class NotFoundError(Error, LookupError):
 
 class ModelNotFound(NotFoundError):
     """No source knows the model."""
+
+
+class NothingFits(Error):
+    """A model has no variant of the kind that was asked for."""
+
+    exit_code = 4
 
 
 class VerificationError(Error):

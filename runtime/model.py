@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from ..catalog.errors import InvalidManifest
 from .inputs import to_tensor
 from .outputs import Outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-    from ..catalog.values.model import Release
+    from ..catalog.values.model import Input, Output, Release, Shape
     from .ort import Tensor
     from .session import Report, Session
 
 
 class Model:
-    """One release of a model, opened; also a context manager that closes it."""
+    """A model, opened; also a context manager that closes it."""
 
-    def __init__(self, release: Release, session: Session, samples: Mapping[str, bytes]) -> None:
+    def __init__(self, release: Release | None, session: Session, samples: Mapping[str, bytes]) -> None:
         """Put the release's pipelines around a session; raise ``InvalidManifest`` where they are for another model.
 
-        ``samples`` holds the bytes of the release's sample for each input that has one.
+        ``samples`` holds the bytes of the release's sample for each input that has one. A file that no manifest names
+        has no ``release``.
         """
         self.release = release
         self.samples = dict(samples)
         self._session = session
-        self._declared = {told.name: told for told in release.inputs}
-        _check(release, session)
+        self._inputs: dict[str, Input] = {}
+        self._outputs: tuple[Output, ...] = ()
+        if release:
+            _check(release, session)
+            self._inputs = {told.name: told for told in release.inputs}
+            self._outputs = release.outputs
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -61,8 +66,8 @@ class Model:
             Closed: the model is closed.
         """
         self._session.check_names(inputs)
-        tensors = {told.name: to_tensor(inputs[told.name], told, self._declared.get(told.name)) for told in self.inputs}
-        return Outputs(self._session.run(tensors), self.release.outputs)
+        tensors = {told.name: to_tensor(inputs[told.name], told, self._inputs.get(told.name)) for told in self.inputs}
+        return Outputs(self._session.run(tensors), self._outputs)
 
     async def run_async(self, inputs: Mapping[str, Any]) -> Outputs:
         """``run`` in a thread; a caller that is cancelled does not stop what ONNX Runtime has begun."""
@@ -86,21 +91,30 @@ class Model:
 
 
 def _check(release: Release, session: Session) -> None:
-    """Refuse what a manifest says of inputs and outputs that the model does not have."""
-    for kind, declared, real in (
-        ("inputs", [told.name for told in release.inputs], session.inputs),
-        ("outputs", [told.name for told in release.outputs], session.outputs),
-    ):
-        names = [tensor.name for tensor in real]
-        for place, name in enumerate(declared):
-            if name not in names:
-                field = f"{kind}[{place}].name"
-                raise InvalidManifest(f"{release.name}: {field}: the model has no `{name}`, only {names}", field=field)
-    shapes = {tensor.name: tensor.shape for tensor in session.outputs}
-    for place, output in enumerate(release.outputs):
-        last = shapes[output.name][-1:]
-        if output.labels and last and last[0] != len(output.labels):
-            field = f"outputs[{place}].labels"
-            raise InvalidManifest(
-                f"{release.name}: {field}: {len(output.labels)} labels for an axis of {last[0]}", field=field
-            )
+    """Refuse a manifest that does not tell the inputs and outputs that the model has."""
+    pairs: tuple[tuple[str, Sequence[Input | Output], tuple[Tensor, ...]], ...] = (
+        ("inputs", release.inputs, session.inputs),
+        ("outputs", release.outputs, session.outputs),
+    )
+    for kind, declared, real in pairs:
+        tensors = {tensor.name: tensor for tensor in real}
+        for place, told in enumerate(declared):
+            tensor = tensors.pop(told.name, None)
+            if tensor is None:
+                _refuse(release, f"{kind}[{place}].name", f"the model has no `{told.name}`")
+            elif told.dtype != tensor.dtype:
+                _refuse(release, f"{kind}[{place}].dtype", f"{told.dtype} where the model has {tensor.dtype}")
+            elif not _agree(told.shape, tensor.shape):
+                _refuse(release, f"{kind}[{place}].shape", f"{list(told.shape)} where the model has {tensor.told()}")
+        if tensors:
+            _refuse(release, kind, f"`{next(iter(tensors))}` of the model is not told")
+
+
+def _agree(told: Shape, real: tuple[int | str | None, ...]) -> bool:
+    """Return whether both have the same axes: those that are free in either may be anything in the other."""
+    fixed = zip(told, real, strict=False)
+    return len(told) == len(real) and all(a == b for a, b in fixed if isinstance(a, int) and isinstance(b, int))
+
+
+def _refuse(release: Release, field: str, words: str) -> NoReturn:
+    raise InvalidManifest(f"{release.name}: {field}: {words}", field=field)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+
+from ..catalog.errors import MachineError
+from .arrays import dtype, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,6 +55,24 @@ class Outputs(dict[str, "NDArray[Any]"]):
         ranked = sorted(zip(declared.labels, row.tolist(), strict=False), key=lambda pair: -pair[1])
         return [Label(label, score) for label, score in ranked]
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all outputs into a file: ``.npz`` or ``.json``, or ``.npy`` where there is only one.
+
+        An earlier file is replaced as a whole, or left as it is.
+
+        Raises:
+            UsageError: the suffix is another, or such a file cannot hold them.
+            MachineError: the file cannot be written.
+        """
+        file = Path(path)
+        data, partial = encode(self, file.suffix.lower()), file.with_name(f".{file.name}.{os.getpid()}")
+        try:
+            partial.write_bytes(data)
+            partial.replace(file)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise MachineError(f"{file} cannot be written: {error.strerror or error}") from error
+
     def told(self) -> list[str]:
         """Return lines for a person: an output's best labels with their scores, or its dtype, shape and values."""
         lines = []
@@ -57,7 +80,9 @@ class Outputs(dict[str, "NDArray[Any]"]):
             found = self.labels(name)
             shown = [best for best in found[:5] if best.score >= WORTH_TELLING] or found[:1]
             lines += [f"{best.label}  {best.score:.1%}" for best in shown]
-            if not found:
+            if not isinstance(array, np.ndarray):
+                lines.append(f"{name}: {str(array)[:500]}")
+            elif not found:
                 values = np.array2string(array, threshold=10, precision=6)
-                lines.append(f"{name}: {array.dtype}{list(array.shape)} {values}")
+                lines.append(f"{name}: {dtype(array)} {list(array.shape)} {values}")
         return lines

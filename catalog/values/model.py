@@ -12,6 +12,8 @@ from .names import ModelName
 from .picture import Picture
 
 Precision = Literal["fp32", "fp16", "bf16", "int8", "int4", "mixed"]
+Shape = tuple[int | str, ...]
+"""The length of each axis; a name where it is free."""
 
 _PATH: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(?:/[A-Za-z0-9_][A-Za-z0-9._-]{0,99}){0,9}")
 
@@ -37,7 +39,10 @@ class Input(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What a release tells of one of its model's inputs."""
 
     name: str
-    """As the model itself calls it."""
+    """As the model itself calls it; name, dtype and shape are the same in every variant."""
+    dtype: str
+    """As numpy names it, or ``string``."""
+    shape: Shape
     picture: Picture | None = None
     """How a picture becomes this input."""
     sample: Artifact | None = None
@@ -48,11 +53,20 @@ class Output(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What a release tells of one of its model's outputs."""
 
     name: str
-    """As the model itself calls it."""
+    """As the model itself calls it; name, dtype and shape are the same in every variant."""
+    dtype: str
+    """As numpy names it, or ``string``."""
+    shape: Shape
     scores: Literal["as-is", "softmax"] = "as-is"
     """How its values along the last axis become scores of its labels."""
     labels: tuple[str, ...] = ()
     """What each place along the last axis stands for."""
+
+    def __post_init__(self) -> None:
+        """Refuse labels of which there are not as many as places; raise ``ValueError`` naming the field."""
+        places = self.shape[-1] if self.shape else 1
+        if self.labels and isinstance(places, int) and places != len(self.labels):
+            raise ValueError(f"labels: {len(self.labels)} of them for an axis of {places}")
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,8 +92,8 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Such as ``image-classification``."""
     variants: tuple[Variant, ...]
     """The first is the one that runs where nothing else is asked for."""
-    inputs: tuple[Input, ...] = ()
-    outputs: tuple[Output, ...] = ()
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
 
     def __post_init__(self) -> None:
         """Refuse a release with nothing to run; raise ``ValueError`` naming the field."""

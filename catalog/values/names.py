@@ -1,4 +1,4 @@
-"""Names: what a model is called."""
+"""Names: what a model is called, and what is no name but a path."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from ..errors import InvalidName
 
 _PART: Final = r"[a-z0-9](?:[a-z0-9._-]{0,94}[a-z0-9])?"
 _QUALIFIED: Final = re.compile(rf"{_PART}/{_PART}")
+_PATH: Final = re.compile(r"[./\\~]|[A-Za-z]:|.*\.onnx\Z", re.IGNORECASE | re.DOTALL)
+
+
+def is_path(text: str) -> bool:
+    """Return whether ``text`` is a path, not a name: by its form alone, so that no folder lying about shadows a name.
+
+    A path starts with ``.``, a slash, a backslash, ``~`` or a drive letter, or ends in ``.onnx``.
+    """
+    return _PATH.match(text) is not None
 
 
 class ModelName(str):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ...catalog.errors import InvalidManifest, MachineError
+from ...catalog.errors import InvalidManifest, MachineError, ModelNotFound, NothingFits
 from ...catalog.manifest import read_manifest
 from ..blobs import read_verified
 
@@ -15,6 +15,54 @@ if TYPE_CHECKING:
 
 MANIFEST: Final = "manifest.toml"
 BUILT_IN: Final = Path(__file__).parents[1] / "builtin"
+
+
+class Chosen(NamedTuple):
+    """What is to be opened."""
+
+    name: str
+    """What reports and errors call it."""
+    data: bytes
+    folder: str | None = None
+    """Where files may be that the model keeps tensors in."""
+
+
+class Found(NamedTuple):
+    """A model that is at hand: a release in its folder, or one ONNX file without a manifest."""
+
+    folder: Path
+    release: Release | None = None
+    file: Path | None = None
+    """The ONNX file, where there is no release."""
+    size_bytes: int = 0
+    """Of ``file``."""
+
+    def choose(self, precision: str | None = None) -> Chosen:
+        """Return the variant of that precision, or the first; verified, unless it is a file that no manifest names.
+
+        Raises:
+            NothingFits: there is no variant of that precision.
+            VerificationError: its bytes are not those that the manifest names.
+            MachineError: it cannot be read.
+        """
+        if self.file:
+            if precision:
+                raise NothingFits(f"{self.file} is one file, not a release with a variant in {precision}")
+            try:
+                return Chosen(str(self.file), self.file.read_bytes(), str(self.folder))
+            except OSError as error:
+                raise MachineError(f"{self.file} cannot be read: {error.strerror or error}") from error
+        assert self.release  # noqa: S101 - it is a release or a file
+        release = f"{self.release.name} {self.release.version}"
+        for variant in self.release.variants:
+            if precision in {None, variant.precision}:
+                return Chosen(f"{release} {variant.name}", self.read(variant.artifact))
+        told = ", ".join(sorted({each.precision for each in self.release.variants}))
+        raise NothingFits(f"{release} has no variant in {precision}, only in {told}")
+
+    def read(self, artifact: Artifact) -> bytes:
+        """Return the bytes of one of the release's artifacts; raise what ``read_verified`` raises."""
+        return read_verified(self.folder / artifact.path, artifact)
 
 
 class FolderSource:
@@ -30,32 +78,60 @@ class FolderSource:
             sorted(path.parent.relative_to(self._root).as_posix() for path in self._root.glob(f"*/*/{MANIFEST}"))
         )
 
-    def release(self, name: ModelName) -> Release | None:
-        """Return the release of the model ``name``, or ``None`` where there is no such model.
+    def find(self, name: ModelName) -> Found | None:
+        """Return the model ``name``, or ``None`` where there is no such model.
 
         Raises:
             InvalidManifest: its manifest is wrong, or is another model's.
             MachineError: its manifest cannot be read.
         """
-        path = self._root / name / MANIFEST
+        folder = self._root / name
         try:
-            text = path.read_text(encoding="utf-8")
+            release = _read_release(folder / MANIFEST)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except UnicodeDecodeError as error:
-            raise InvalidManifest(f"{path}: not UTF-8: {error}") from error
-        except OSError as error:
-            raise MachineError(f"{path} cannot be read: {error.strerror or error}") from error
-        release = read_manifest(text, where=str(path))
         if release.name != name:
-            raise InvalidManifest(f"{path}: name: `{release.name}` lies in the folder of `{name}`", field="name")
-        return release
+            raise InvalidManifest(
+                f"{folder / MANIFEST}: name: `{release.name}` lies in the folder of `{name}`", field="name"
+            )
+        return Found(folder, release)
 
-    def read(self, name: ModelName, artifact: Artifact) -> bytes:
-        """Return the verified bytes of an artifact of the model ``name``.
 
-        Raises:
-            VerificationError: they are not what the manifest names.
-            MachineError: they cannot be read.
-        """
-        return read_verified(self._root / name / artifact.path, artifact)
+def find_path(text: str) -> Found:
+    """Return the model at the path ``text``: an ONNX file, or a folder with a manifest or with exactly one ONNX file.
+
+    Raises:
+        ModelNotFound: there is nothing of the kind.
+        InvalidManifest: its manifest is wrong.
+        MachineError: its manifest cannot be read.
+    """
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError as error:
+        raise ModelNotFound(f"{text}: there is no such home folder") from error
+    if path.is_file():
+        return Found(path.parent, file=path, size_bytes=path.stat().st_size)
+    if not path.is_dir():
+        raise ModelNotFound(f"there is no file or folder {path}")
+    if (path / MANIFEST).exists():
+        return Found(path, _read_release(path / MANIFEST))
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() == ".onnx" and file.is_file())
+    if len(files) != 1:
+        held = f"{len(files)} ONNX files" if files else "no ONNX file"
+        raise ModelNotFound(
+            f"the folder {path} holds {held} and no {MANIFEST}",
+            hints=[f"give one of them: {file}" for file in files[:3]],
+        )
+    return Found(path, file=files[0], size_bytes=files[0].stat().st_size)
+
+
+def _read_release(path: Path) -> Release:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except UnicodeDecodeError as error:
+        raise InvalidManifest(f"{path}: not UTF-8: {error}") from error
+    except OSError as error:
+        raise MachineError(f"{path} cannot be read: {error.strerror or error}") from error
+    return read_manifest(text, where=str(path))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from ...catalog.errors import UsageError
@@ -10,31 +12,43 @@ from ...catalog.values.answer import Answer
 
 @click.command()
 @click.argument("name")
-@click.option("--input", "given", multiple=True, metavar="NAME=FILE", help="A file for an input; once for each input.")
-def run(name: str, given: tuple[str, ...]) -> Answer:
-    """Run a model once. Without --input it takes the sample that the model comes with.
+@click.option(
+    "--input",
+    "given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A value for an input, once for each: a file (.npy, .npz, .json or a picture), - for stdin, or random[:SEED]. "
+    "For an input of texts: the text itself, or @FILE.",
+)
+@click.option("--output", metavar="FILE", help="Write the outputs into FILE, by its ending: .npy, .npz or .json.")
+@click.option("--precision", metavar="PRECISION", help="The variant to run, such as fp16; without it the first.")
+def run(name: str, given: tuple[str, ...], output: str | None, precision: str | None) -> Answer:
+    """Run a model once. NAME is a model's name, an ONNX file, or a folder with a model.
+
+    An input that is not given takes the sample that the model comes with.
 
     For example: inferry run inferry/digits --input image=seven.png
     """
     from ..client import Client
+    from ..once import once
 
-    inputs = dict(_split(text) for text in given)
-    with Client().load(name) as model:
-        samples = {} if inputs else model.samples
-        outputs = model.run(inputs or samples)
-        report = model.report()
-    nodes = ", ".join(f"{count} nodes" if ep == report.ep else f"{count} on {ep}" for ep, count in report.nodes.items())
-    return Answer(
-        lines=tuple(outputs.told()),
-        notes=(
-            *(f"input {each}: the model's own sample" for each in samples),
-            f"ran {report.model} on {report.device}: {report.ep}, {nodes}",
-        ),
-    )
+    words = dict(_split(text) for text in given)
+    if list(words.values()).count("-") > 1:
+        raise UsageError("--input: stdin can be read once only, and - stands in two places")
+    with Client().load(name, precision=precision) as model:
+        stdin = sys.stdin.buffer.read() if "-" in words.values() else None
+        ran = once(model, name, words, stdin)
+    if output:
+        ran.outputs.save(output)
+    return Answer(lines=() if output else tuple(ran.outputs.told()), notes=(*ran.notes(), *_wrote(output)))
 
 
 def _split(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals and value):
-        raise UsageError(f"--input {text}: write NAME=FILE")
+        raise UsageError(f"--input {text}: write NAME=VALUE")
     return name, value
+
+
+def _wrote(output: str | None) -> tuple[str, ...]:
+    return (f"wrote {output}",) if output else ()

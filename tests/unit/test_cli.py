@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import inferry
 from inferry.cli import inferry as group
+from inferry.tests.models import add
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = Path(sysconfig.get_path("scripts"))
@@ -46,7 +47,10 @@ def test_an_unknown_command_is_wrong_usage() -> None:
     assert not told.stdout
 
 
-def test_what_the_readme_shows_is_what_the_program_prints() -> None:
+def test_what_the_readme_shows_is_what_the_program_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model.onnx").write_bytes(add())
+    (tmp_path / "array.json").write_text("[[1, 2]]", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\$ inferry (.+)\n((?:(?!\$|```).*\n)*)", text, re.MULTILINE)
     assert shown, "the README has examples"

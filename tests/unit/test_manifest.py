@@ -16,10 +16,14 @@ license = "MIT"
 
 [[inputs]]
 name = "image"
+dtype = "float32"
+shape = ["batch", 1, 28, 20]
 picture = { size = [28, 20], color = "gray", polarity = "light-on-dark", crop = { threshold = 0.3 }, margin = 4 }
 
 [[outputs]]
 name = "logits"
+dtype = "float32"
+shape = ["batch", 2]
 labels = ["a", "b"]
 
 [[variants]]
@@ -47,6 +51,7 @@ CASES = {
     "three sides": ("[28, 20]", "[28, 20, 3]", "inputs[0].picture.size"),
     "a margin that leaves nothing": ("margin = 4", "margin = 10", "inputs[0].picture.margin"),
     "a threshold above all": ("threshold = 0.3", "threshold = 1.0", "inputs[0].picture.crop.threshold"),
+    "labels of no place": ('["a", "b"]', '["a"]', "outputs[0].labels"),
     "a scale of nothing": ("margin = 4", "scale = 0.0", "inputs[0].picture.scale"),
 }
 

@@ -35,11 +35,11 @@ FAILURES = {
         "no source knows the model `inferry/digist`\nhint: did you mean inferry/digits?",
     ),
     "no name": (["dig its"], 2, "`dig its` is not a model's name\nhint: write namespace/name"),
-    "no value": (["inferry/digits", "--input", "image"], 2, "--input image: write NAME=FILE"),
+    "no value": (["inferry/digits", "--input", "image"], 2, "--input image: write NAME=VALUE"),
     "unknown input": (
         ["inferry/digits", "--input", "a=b"],
         2,
-        "has no input `a`\nhint: its inputs are `image`",
+        "has no input `a`, only `image`\nhint: try: inferry run inferry/digits\n",
     ),
     "no file": (["inferry/digits", "--input", "image=nosuch.png"], 2, "nosuch.png cannot be read"),
     "no picture": (["inferry/digits", "--input", f"image={__file__}"], 2, "no picture that can be read"),
@@ -85,7 +85,7 @@ def test_without_pillow_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_ctrl_c_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("inferry.runtime.client.Client.load", interrupted)

@@ -1,0 +1,19 @@
+"""``inferry show``."""
+
+from __future__ import annotations
+
+import click
+
+from ...catalog.values.answer import Answer
+
+
+@click.command()
+@click.argument("name")
+def show(name: str) -> Answer:
+    """Show what a model takes and returns. NAME is a model's name, an ONNX file, or a folder with a model.
+
+    For example: inferry show inferry/digits
+    """
+    from ..client import Client
+
+    return Answer(lines=tuple(Client().describe(name).lines()))

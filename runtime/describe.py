@@ -1,0 +1,101 @@
+"""What a model is, without running it, and a command that tries it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from .ort import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+    from ..catalog.values.model import Release
+
+_PLAIN: Final = re.compile(r"[\w./\\:@%+~-]+")
+_UNIT: Final = 1000
+
+
+class Description(NamedTuple):
+    """What a model takes and returns."""
+
+    name: str
+    """As it was asked for."""
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    size_bytes: int
+    """Of the ONNX file; of a release's first variant."""
+    release: Release | None = None
+
+    def command(self) -> str:
+        """Return a command line that runs the model as it stands."""
+        told = self.release.inputs if self.release else ()
+        return command(self.name, self.inputs, {each.name for each in told if each.sample})
+
+    def lines(self) -> list[str]:
+        """Return what is told to a person."""
+        lines = [f"{self.name}  {size(self.size_bytes)}"]
+        if self.release:
+            it = self.release
+            lines = [f"{it.name} {it.version}  {it.task}  {it.license}", it.summary, "variants"]
+            lines += _columns((each.name, each.precision, size(each.artifact.size_bytes)) for each in it.variants)
+        for kind, tensors in (("inputs", self.inputs), ("outputs", self.outputs)):
+            lines += [kind, *_columns((each.name, each.told(), self._pipeline(each.name)) for each in tensors)]
+        return [*lines, f"try: {self.command()}"]
+
+    def _pipeline(self, name: str) -> str:
+        """Return what the release declares of an input or output, beside dtype and shape."""
+        for told in self.release.inputs if self.release else ():
+            if told.name == name:
+                return "a picture" if told.picture else ""
+        for output in self.release.outputs if self.release else ():
+            if output.name == name and output.labels:
+                return f"{len(output.labels)} labels: {', '.join(output.labels[:3])} …"
+        return ""
+
+
+def of_release(name: str, release: Release) -> Description:
+    """Describe a release from its manifest alone."""
+    return Description(
+        name,
+        tuple(Tensor(told.name, told.dtype, told.shape) for told in release.inputs),
+        tuple(Tensor(told.name, told.dtype, told.shape) for told in release.outputs),
+        release.variants[0].artifact.size_bytes,
+        release,
+    )
+
+
+def command(name: str, inputs: Iterable[Tensor], samples: Container[str]) -> str:
+    """Return a command line that runs the model: on its samples, else on what can be drawn, else on files."""
+    words = ["inferry run", _quoted(name)]
+    words += [f"--input {_quoted(f'{told.name}={_filled(told)}')}" for told in inputs if told.name not in samples]
+    return " ".join(words)
+
+
+def size(count: int) -> str:
+    """Return a number of bytes in decimal units, as ``424 kB``."""
+    value, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < _UNIT:
+            break
+        value, unit = value / _UNIT, larger
+    return f"{value:.0f} {unit}" if unit in {"B", "kB"} else f"{value:.1f} {unit}"
+
+
+def _filled(told: Tensor) -> str:
+    if told.dtype == "string":
+        return "some text"
+    return "random" if re.fullmatch(r"bool|(u?int|float)\d+", told.dtype) else "FILE.npy"
+
+
+def _quoted(word: str) -> str:
+    """Return ``word`` as the shells of all systems take it."""
+    return word if _PLAIN.fullmatch(word.replace("=", "", 1)) else f'"{word}"'
+
+
+def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
