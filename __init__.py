@@ -6,12 +6,12 @@ TYPE_CHECKING = False  # known to type checkers; `typing` takes longer to import
 
 if TYPE_CHECKING:
     from .catalog.errors import Error
-    from .runtime.client import Client, load, run
+    from .runtime.client import Client, load, run, search
     from .runtime.model import Model
 
 __version__ = _version.VERSION
 
-__all__ = ["Client", "Error", "Model", "__version__", "load", "run"]
+__all__ = ["Client", "Error", "Model", "__version__", "load", "run", "search"]
 
 _HOMES = {
     "Client": "runtime.client",
@@ -19,6 +19,7 @@ _HOMES = {
     "Model": "runtime.model",
     "load": "runtime.client",
     "run": "runtime.client",
+    "search": "runtime.client",
 }
 
 

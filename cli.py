@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import errno
+import json
+import sys
+import traceback
+import warnings
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -11,14 +17,36 @@ from .catalog.errors import Error
 from .catalog.version import VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from .catalog.values.answer import Answer
 
 COMMANDS: Final = {
+    "search": ("runtime.commands.search", "Find models."),
     "show": ("runtime.commands.show", "Show what a model takes and returns, and its variants."),
     "run": ("runtime.commands.run", "Run a model once."),
 }
 """Each command: the module that is imported when it is called, and its line in the help."""
+SCHEMA_VERSION: Final = 1
 INTERRUPTED: Final = 130
+USAGE: Final = 2
+BUG: Final = 1
+_version = click.version_option(VERSION, prog_name="inferry", message="%(prog)s %(version)s")
+
+
+def _note(context: click.Context, option: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+    context.meta[str(option.name)] = value
+
+
+_common = (
+    click.option(
+        "--json", "json", is_flag=True, expose_value=False, callback=_note, help="Answer with one JSON document."
+    ),
+    click.option(
+        "-v", "--verbose", is_flag=True, expose_value=False, callback=_note, help="Tell more; show tracebacks."
+    ),
+    _version,
+)
 
 
 class Commands(click.Group):
@@ -29,12 +57,14 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Import and return a command."""
+        """Import a command, and return it with the options that all of them have."""
         if cmd_name not in COMMANDS:
             return None
         module, line = COMMANDS[cmd_name]
-        command: click.Command = getattr(import_module(f".{module}", __package__), cmd_name)
-        command.short_help = line
+        command: click.Command = copy.copy(getattr(import_module(f".{module}", __package__), cmd_name))
+        command.short_help, command.params = line, [*command.params]
+        for option in _common:
+            option(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
@@ -42,39 +72,86 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Remember how to answer, in case the arguments are wrong: then no option is read any more."""
+        ctx.meta["json"] = "--json" in args
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's signature
         """Run the command that was asked for."""
         try:
             return super().invoke(ctx)
         except Error as error:
-            click.echo(f"error: {error.message}", err=True)
-            for hint in error.hints():
-                click.echo(f"hint: {hint}", err=True)
-            ctx.exit(error.exit_code)
+            _fail(ctx, type(error).__name__, error.message, error.hints(), error.exit_code)
+        except click.UsageError as error:
+            if not ctx.meta["json"]:
+                raise
+            _fail(ctx, "UsageError", error.format_message(), (), USAGE)
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            ctx.exit(INTERRUPTED)
+            _fail(ctx, "Interrupted", "interrupted", (), INTERRUPTED)
+        except (click.exceptions.Exit, click.ClickException, click.Abort):
+            raise
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+                raise
+            hints = ("run it again with -v for the traceback, and report it",)
+            _fail(ctx, "Bug", f"{type(error).__name__}: {error}; this is a bug of inferry", hints, BUG)
+
+
+def _fail(context: click.Context, kind: str, message: str, hints: Iterable[str], code: int) -> NoReturn:
+    """Tell the error that is being handled, and end with its exit code."""
+    if context.meta.get("verbose"):
+        click.echo(traceback.format_exc(), err=True, nl=False)
+    if context.meta["json"]:
+        _print_json({"error": {"type": kind, "message": message, "hints": list(hints)}})
+    else:
+        click.echo(message if code == INTERRUPTED else f"error: {message}", err=True)
+        for hint in hints:
+            click.echo(f"hint: {hint}", err=True)
+    context.exit(code)
+
+
+def _print_json(document: Mapping[str, Any]) -> None:
+    click.echo(json.dumps({"schema_version": SCHEMA_VERSION, **document}, allow_nan=False))
 
 
 @click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(VERSION, prog_name="inferry", message="%(prog)s %(version)s")
+@_version
 @click.pass_context
 def inferry(context: click.Context) -> None:
-    """Find models, pick the variant and execution provider that fit this machine, and run them."""
+    """Find models, pick the variant and execution provider that fit this machine, and run them.
+
+    \b
+    inferry run inferry/digits                              the model that comes with it, on its sample
+    inferry run inferry/digits --input image=seven.png      on a picture of yours
+    inferry show inferry/digits                             what it takes and returns
+    inferry search digit                                    models by words
+    inferry run ./model.onnx --input x=random --json        any ONNX file, answered for programs
+    """  # noqa: D301 - click's mark for lines that stay as they are
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
 @inferry.result_callback()
-def show(answer: Answer | None) -> None:
+@click.pass_context
+def show(context: click.Context, answer: Answer | None) -> None:
     """Print what a command returned: data to stdout, words about it to stderr."""
-    if answer is not None:
-        for line in answer.lines:
-            click.echo(line)
-        for note in answer.notes:
-            click.echo(note, err=True)
+    if answer is None:
+        return
+    if context.meta["json"]:
+        _print_json(answer.document)
+        return
+    for line in answer.lines:
+        click.echo(line)
+    for note in (*answer.notes, *(answer.details if context.meta["verbose"] else ())):
+        click.echo(note, err=True)
 
 
 def main() -> None:
     """Run the command line on the process's own arguments and exit with its code."""
+    if not sys.warnoptions:
+        # What Pillow or numpy warn of is for those who write programs; what matters here is an error or a note.
+        warnings.simplefilter("ignore")
     inferry(prog_name="inferry")

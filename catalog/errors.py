@@ -5,7 +5,8 @@ Error (1: a bug of ours when nothing below fits)
 │   ├── InvalidName             a name that does not parse
 │   └── InvalidInput            an input's name or value is wrong
 ├── NotFoundError (3)
-│   └── ModelNotFound           no source knows the model
+│   ├── ModelNotFound           no source knows the model
+│   └── VersionNotFound         no release of the model is of the version that was asked for
 ├── NothingFits (4)             a model has no variant of the kind that was asked for
 ├── VerificationError (5)       bytes differ from what a manifest names
 ├── RuntimeFailure (7)
@@ -66,6 +67,10 @@ class NotFoundError(Error, LookupError):
 
 class ModelNotFound(NotFoundError):
     """No source knows the model."""
+
+
+class VersionNotFound(NotFoundError):
+    """No release of a model is of the version that was asked for."""
 
 
 class NothingFits(Error):

@@ -6,8 +6,8 @@ import os
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from ..catalog.errors import ModelNotFound
-from ..catalog.values.names import ModelName, is_path
+from ..catalog.errors import ModelNotFound, VersionNotFound
+from ..catalog.values.names import is_path, parse_request
 from ..index.client.source import FolderSource, Found, find_path
 from .describe import Description, of_release
 from .model import Model
@@ -16,6 +16,7 @@ from .session import Session
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..catalog.values.match import Match
     from .outputs import Outputs
 
 
@@ -30,8 +31,13 @@ class Client:
         """Find a model, without opening it; raises what ``load`` does of names, paths and manifests."""
         if not isinstance(name, str) or is_path(name):
             return find_path(os.fspath(name))
-        wanted = ModelName.parse(name)
+        wanted, versions = parse_request(name)
         found = self._source.find(wanted)
+        if found and found.release and versions and not versions.takes(found.release.version):
+            raise VersionNotFound(
+                f"{wanted} has no version that `@{name.partition('@')[2]}` asks for",
+                hints=(f"there is {wanted}@={found.release.version}",),
+            )
         if found is None:
             near = get_close_matches(wanted, self._source.names(), n=3)
             raise ModelNotFound(
@@ -39,26 +45,52 @@ class Client:
             )
         return found
 
+    def search(
+        self,
+        query: str = "",
+        *,
+        task: str | None = None,
+        precision: str | None = None,
+        license: str | None = None,  # noqa: A002 - the field's name
+    ) -> list[Match]:
+        """Return the models that answer a query, best first.
+
+        Args:
+            query: words that each must begin a word of the name, the task or the summary; without any, all models.
+            task: only models for this task.
+            precision: only models with a variant in this precision.
+            license: only models under this SPDX licence expression.
+        """
+        return [
+            match
+            for match in self._source.search(query)
+            if task in {None, match.task} and license in {None, match.license}
+            if precision is None or precision in match.precisions
+        ]
+
     def describe(self, name: str | os.PathLike[str]) -> Description:
         """Tell what a model is; a file that no manifest names is opened for it. Raises what ``load`` raises."""
         found = self.find(name)
         if found.release:
             return of_release(os.fspath(name), found.release)
-        with self.load(name) as model:
+        with self.open(found) as model:
             return Description(os.fspath(name), model.inputs, model.outputs, found.size_bytes)
 
     def load(self, name: str | os.PathLike[str], *, precision: str | None = None) -> Model:
         """Find, verify and open a model.
 
         Args:
-            name: ``namespace/name``; or the path of an ONNX file, or of a folder that holds a manifest or exactly one
-                ONNX file. A text is a path where it starts with ``.``, a slash, a backslash, ``~`` or a drive letter,
-                or ends in ``.onnx``. A file without a manifest may keep tensors in other files of its folder.
+            name: ``namespace/name[@version]``, the version as ``1.2`` (the newest 1.2.x), ``=1.2.0`` (exactly that one)
+                or specifiers of PEP 440, ``>=1,<2``; or the path of an ONNX file, or of a folder that holds a manifest
+                or exactly one ONNX file. A text is a path where it starts with ``.``, a slash, a backslash, ``~`` or a
+                drive letter, or ends in ``.onnx``. A file without a manifest may keep tensors in other files of its
+                folder.
             precision: the variant to take, such as ``int8``; without one the release's first.
 
         Raises:
-            InvalidName: ``name`` is no model's name.
+            InvalidName: ``name`` is no model's name, or its version is malformed.
             ModelNotFound: no source knows it, or nothing is there.
+            VersionNotFound: no release has such a version.
             NothingFits: there is no variant of this ``precision``.
             InvalidManifest: its manifest is wrong.
             VerificationError: its bytes are not those that the manifest names.
@@ -67,7 +99,10 @@ class Client:
             SessionError: ONNX Runtime refused to open it.
             MachineError: a file cannot be read.
         """
-        found = self.find(name)
+        return self.open(self.find(name), precision=precision)
+
+    def open(self, found: Found, *, precision: str | None = None) -> Model:
+        """Verify and open what ``find`` returned; raises what ``load`` raises."""
         chosen = found.choose(precision)
         session = Session(chosen.data, name=chosen.name, folder=chosen.folder)
         told = found.release.inputs if found.release else ()
@@ -77,6 +112,17 @@ class Client:
         """Load a model, run it once and close it; raises what ``load`` and ``Model.run`` raise."""
         with self.load(name, precision=precision) as model:
             return model.run(inputs)
+
+
+def search(
+    query: str = "",
+    *,
+    task: str | None = None,
+    precision: str | None = None,
+    license: str | None = None,  # noqa: A002 - as above
+) -> list[Match]:
+    """``Client().search``."""
+    return Client().search(query, task=task, precision=precision, license=license)
 
 
 def load(name: str | os.PathLike[str], *, precision: str | None = None) -> Model:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .ort import Tensor
 
@@ -32,15 +32,39 @@ class Description(NamedTuple):
         told = self.release.inputs if self.release else ()
         return command(self.name, self.inputs, {each.name for each in told if each.sample})
 
+    def document(self) -> dict[str, Any]:
+        """Return all of it for JSON."""
+        it = self.release
+        labels = {told.name: list(told.labels) for told in it.outputs} if it else {}
+        return {
+            "name": it.name if it else self.name,
+            "version": it.version if it else None,
+            "task": it.task if it else None,
+            "license": it.license if it else None,
+            "summary": it.summary if it else None,
+            "size_bytes": self.size_bytes,
+            "variants": [
+                {
+                    "name": each.name,
+                    "precision": each.precision,
+                    "size_bytes": each.artifact.size_bytes,
+                    "digest": each.artifact.digest,
+                }
+                for each in (it.variants if it else ())
+            ],
+            "inputs": [each._asdict() | {"pipeline": self._pipeline(each.name) or None} for each in self.inputs],
+            "outputs": [each._asdict() | {"labels": labels.get(each.name, [])} for each in self.outputs],
+        }
+
     def lines(self) -> list[str]:
         """Return what is told to a person."""
         lines = [f"{self.name}  {size(self.size_bytes)}"]
         if self.release:
             it = self.release
             lines = [f"{it.name} {it.version}  {it.task}  {it.license}", it.summary, "variants"]
-            lines += _columns((each.name, each.precision, size(each.artifact.size_bytes)) for each in it.variants)
+            lines += _indented((each.name, each.precision, size(each.artifact.size_bytes)) for each in it.variants)
         for kind, tensors in (("inputs", self.inputs), ("outputs", self.outputs)):
-            lines += [kind, *_columns((each.name, each.told(), self._pipeline(each.name)) for each in tensors)]
+            lines += [kind, *_indented((each.name, each.told(), self._pipeline(each.name)) for each in tensors)]
         return [*lines, f"try: {self.command()}"]
 
     def _pipeline(self, name: str) -> str:
@@ -82,6 +106,17 @@ def size(count: int) -> str:
     return f"{value:.0f} {unit}" if unit in {"B", "kB"} else f"{value:.1f} {unit}"
 
 
+def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Return each row as a line, its cells below each other."""
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _indented(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    return [f"  {line}" for line in columns(rows)]
+
+
 def _filled(told: Tensor) -> str:
     if told.dtype == "string":
         return "some text"
@@ -91,11 +126,3 @@ def _filled(told: Tensor) -> str:
 def _quoted(word: str) -> str:
     """Return ``word`` as the shells of all systems take it."""
     return word if _PLAIN.fullmatch(word.replace("=", "", 1)) else f'"{word}"'
-
-
-def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    rows = list(rows)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]

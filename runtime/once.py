@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..catalog.errors import InvalidInput
+from .arrays import described
 from .describe import command
 from .inputs import from_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import BinaryIO
 
+    from .client import Client
     from .model import Model
     from .outputs import Outputs
     from .session import Report
@@ -23,6 +27,7 @@ class Once(NamedTuple):
     report: Report
     samples: tuple[str, ...]
     """The inputs that took the sample that the model comes with."""
+    timing_ms: dict[str, float]
 
     def notes(self) -> tuple[str, ...]:
         """Return what is told beside the outputs."""
@@ -36,27 +41,75 @@ class Once(NamedTuple):
             f"ran {report.model} on {report.device}: {report.ep}, {nodes}",
         )
 
+    def details(self) -> tuple[str, ...]:
+        """Return what is told of it on demand."""
+        unused = ", ".join(self.report.unused) or "none"
+        timing = ", ".join(f"{stage} {time:.1f} ms" for stage, time in self.timing_ms.items() if time)
+        return f"ONNX Runtime {self.report.onnxruntime}; not used of its execution providers: {unused}", timing
 
-def once(model: Model, name: str, words: Mapping[str, str], stdin: bytes | None) -> Once:
-    """Run ``model``, asked for as ``name``, on what ``words`` say of its inputs, and on its samples for the others.
+    def document(self, file: str | None) -> dict[str, Any]:
+        """Return all of it for JSON; where the outputs went into ``file``, that stands for their values."""
+        report = self.report
+        outputs = {}
+        for name, value in self.outputs.items():
+            told = outputs[name] = described(value)
+            if file:
+                told["file"] = file
+                del told["data"]
+            if labels := self.outputs.labels(name):
+                told["labels"] = [label._asdict() for label in labels]
+        return {
+            "outputs": outputs,
+            "samples": list(self.samples),
+            "ran": {
+                "model": report.model,
+                "ep": report.ep,
+                "device": report.device,
+                "nodes": report.nodes,
+                "fallback": None,
+                "onnxruntime": report.onnxruntime,
+                "unused": list(report.unused),
+            },
+            "timing_ms": self.timing_ms,
+        }
+
+
+def once(client: Client, name: str, words: Mapping[str, str], stdin: BinaryIO, *, precision: str | None = None) -> Once:
+    """Find, open and run the model ``name`` on what ``words`` say of its inputs, and on its samples for the others.
 
     Raises:
         InvalidInput: an input is unknown, has neither words nor a sample, or its value cannot be taken.
-        SessionError: ONNX Runtime refused.
+        Error: whatever ``Client.load`` and ``Model.run`` raise.
     """
+    begun = perf_counter()
+    found = client.find(name)
+    resolved = perf_counter()
+    with client.open(found, precision=precision) as model:
+        opened = perf_counter()
+        values, samples = _values(model, name, words, stdin)
+        ready = perf_counter()
+        outputs = model.run(values)
+        ended = perf_counter()
+        report = model.report()
+    spans = {"resolve": resolved - begun, "fetch": 0, "install": 0, "open": opened - resolved, "run": ended - ready}
+    return Once(outputs, report, samples, {stage: round(1000 * span, 3) for stage, span in spans.items()})
+
+
+def _values(
+    model: Model, name: str, words: Mapping[str, str], stdin: BinaryIO
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return a value for each input, and the names of those that are samples."""
     known = {told.name: told for told in model.inputs}
     ready = f"try: {command(name, model.inputs, model.samples)}"
     for given in words:
         if given not in known:
-            raise InvalidInput(f"{name} has no input `{given}`, only {_listed(known)}", hints=(ready,))
+            listed = ", ".join(f"`{each}`" for each in known)
+            raise InvalidInput(f"{name} has no input `{given}`, only {listed}", hints=(ready,))
     samples = {each: sample for each, sample in model.samples.items() if each not in words}
     missing = [told for each, told in known.items() if each not in words and each not in samples]
     if missing:
         told = " and ".join(f"`{each.name}`, {each.told()}" for each in missing)
         raise InvalidInput(f"{name} comes with no sample: give its input {told}", hints=(ready,))
-    values = {each: from_words(text, known[each], stdin) for each, text in words.items()}
-    return Once(model.run(samples | values), model.report(), tuple(samples))
-
-
-def _listed(names: Mapping[str, object]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+    piped = stdin.read() if "-" in words.values() else None
+    values = {each: from_words(text, known[each], piped) for each, text in words.items()}
+    return samples | values, tuple(samples)

@@ -10,6 +10,7 @@ import msgspec
 from .digest import Digest
 from .names import ModelName
 from .picture import Picture
+from .version import CANONICAL
 
 Precision = Literal["fp32", "fp16", "bf16", "int8", "int4", "mixed"]
 Shape = tuple[int | str, ...]
@@ -83,7 +84,7 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     name: ModelName
     version: str
-    """As PEP 440 writes versions."""
+    """In the normal form of PEP 440."""
     license: str
     """An SPDX licence expression."""
     summary: str
@@ -96,6 +97,8 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     outputs: tuple[Output, ...]
 
     def __post_init__(self) -> None:
-        """Refuse a release with nothing to run; raise ``ValueError`` naming the field."""
+        """Refuse a release with nothing to run or without a version; raise ``ValueError`` naming the field."""
         if not self.variants:
             raise ValueError("variants: a release has at least one")
+        if not CANONICAL.fullmatch(self.version):
+            raise ValueError(f"version: `{self.version[:100]}` is no version in the normal form of PEP 440, as 1.2.0")

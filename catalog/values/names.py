@@ -1,4 +1,4 @@
-"""Names: what a model is called, and what is no name but a path."""
+"""Names: what a model is called, which version of it, and what is no name but a path."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import Final, Self
 
 from ..errors import InvalidName
+from .version import VersionSpec
 
 _PART: Final = r"[a-z0-9](?:[a-z0-9._-]{0,94}[a-z0-9])?"
 _QUALIFIED: Final = re.compile(rf"{_PART}/{_PART}")
@@ -38,3 +39,13 @@ class ModelName(str):
                 hints=("write namespace/name, with letters, digits, `.`, `_` and `-`",),
             )
         return cls(name)
+
+
+def parse_request(text: str) -> tuple[ModelName, VersionSpec | None]:
+    """Return the model and the versions that ``text``, ``namespace/name[@version]``, asks for.
+
+    Raises:
+        InvalidName: the name or the version is malformed.
+    """
+    name, at, version = text.partition("@")
+    return ModelName.parse(name), VersionSpec.parse(version) if at else None

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...catalog.errors import InvalidManifest, MachineError, ModelNotFound, NothingFits
 from ...catalog.manifest import read_manifest
+from ...catalog.values.match import Match
+from ...catalog.values.names import ModelName
+from ...catalog.words import rank
 from ..blobs import read_verified
 
 if TYPE_CHECKING:
     from ...catalog.values.model import Artifact, Release
-    from ...catalog.values.names import ModelName
 
 MANIFEST: Final = "manifest.toml"
+SOURCE: Final = "built-in"
+"""The name of the source that is part of the program."""
 BUILT_IN: Final = Path(__file__).parents[1] / "builtin"
 
 
@@ -96,6 +100,15 @@ class FolderSource:
             )
         return Found(folder, release)
 
+    def search(self, query: str) -> list[Match]:
+        """Return the models that answer ``query``, best first; raise what ``find`` raises."""
+        ranked = []
+        for name in self.names():
+            found = self.find(ModelName(name))
+            if found and found.release and (score := rank(query, found.release)):
+                ranked.append((-score, _match(found.release)))
+        return [match for _, match in sorted(ranked)]
+
 
 def find_path(text: str) -> Found:
     """Return the model at the path ``text``: an ONNX file, or a folder with a manifest or with exactly one ONNX file.
@@ -123,6 +136,20 @@ def find_path(text: str) -> Found:
             hints=[f"give one of them: {file}" for file in files[:3]],
         )
     return Found(path, file=files[0], size_bytes=files[0].stat().st_size)
+
+
+def _match(release: Release) -> Match:
+    return Match(
+        name=release.name,
+        version=release.version,
+        task=release.task,
+        precisions=tuple(dict.fromkeys(variant.precision for variant in release.variants)),
+        license=release.license,
+        size_bytes=release.variants[0].artifact.size_bytes,
+        fits=None,
+        source=SOURCE,
+        summary=release.summary,
+    )
 
 
 def _read_release(path: Path) -> Release:

@@ -35,12 +35,15 @@ def run(name: str, given: tuple[str, ...], output: str | None, precision: str | 
     words = dict(_split(text) for text in given)
     if list(words.values()).count("-") > 1:
         raise UsageError("--input: stdin can be read once only, and - stands in two places")
-    with Client().load(name, precision=precision) as model:
-        stdin = sys.stdin.buffer.read() if "-" in words.values() else None
-        ran = once(model, name, words, stdin)
+    ran = once(Client(), name, words, sys.stdin.buffer, precision=precision)
     if output:
         ran.outputs.save(output)
-    return Answer(lines=() if output else tuple(ran.outputs.told()), notes=(*ran.notes(), *_wrote(output)))
+    return Answer(
+        lines=() if output else tuple(ran.outputs.told()),
+        document=ran.document(output),
+        notes=(*ran.notes(), f"wrote {output}") if output else ran.notes(),
+        details=ran.details(),
+    )
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -48,7 +51,3 @@ def _split(text: str) -> tuple[str, str]:
     if not (name and equals and value):
         raise UsageError(f"--input {text}: write NAME=VALUE")
     return name, value
-
-
-def _wrote(output: str | None) -> tuple[str, ...]:
-    return (f"wrote {output}",) if output else ()

@@ -16,4 +16,5 @@ def show(name: str) -> Answer:
     """
     from ..client import Client
 
-    return Answer(lines=tuple(Client().describe(name).lines()))
+    told = Client().describe(name)
+    return Answer(lines=tuple(told.lines()), document={"model": told.document(), "command": told.command()})

@@ -35,6 +35,7 @@ artifact = { path = "thing.onnx", media_type = "application/vnd.onnx", digest = 
 CASES = {
     "not TOML": ('name = "acme/thing"', "name = ", ""),
     "missing": ('version = "1.0.0"', "", "version"),
+    "version": ('version = "1.0.0"', 'version = "v1"', "version"),
     "unknown": ('version = "1.0.0"', 'version = "1.0.0"\nflavour = 1', "flavour"),
     "unknown below": ("margin = 4", "border = 4", "inputs[0].picture.border"),
     "wrong type": ('version = "1.0.0"', "version = 1", "version"),

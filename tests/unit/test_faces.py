@@ -1,0 +1,205 @@
+"""Every command's faces: JSON, more words, help, errors for programs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+import inferry
+from inferry.catalog.version import VERSION
+from inferry.cli import COMMANDS, inferry as group
+from inferry.tests.models import one_node
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HELPS = [(), *((name,) for name in COMMANDS)]
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(group, arguments, prog_name="inferry")
+
+
+def answer(*arguments: str, code: int = 0) -> dict[str, Any]:
+    told = run(*arguments, "--json")
+    assert told.exit_code == code
+    assert told.stderr == ""
+    assert told.stdout.count("\n") == 1
+    document: dict[str, Any] = json.loads(told.stdout)
+    assert document.pop("schema_version") == 1
+    return document
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with what the examples of the help speak of."""
+    (tmp_path / "seven.png").write_bytes(inferry.load("inferry/digits").samples["image"])
+    (tmp_path / "model.onnx").write_bytes(one_node("Neg"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_search_has_the_promised_keys() -> None:
+    document = answer("search", "digit")
+    assert document["total"] == len(document["results"]) == 1
+    found = document["results"][0]
+    assert found.keys() >= {"name", "version", "task", "precisions", "license", "size_bytes", "fits", "source"}
+    assert (found["name"], found["fits"], found["source"]) == ("inferry/digits", None, "built-in")
+    assert found["precisions"][0] == "fp32"
+
+
+def test_run_has_the_promised_keys(tmp_path: Path) -> None:
+    document = answer("run", "inferry/digits")
+    logits = document["outputs"]["logits"]
+    assert (logits["shape"], logits["dtype"], logits["labels"][0]["label"]) == ([1, 10], "float32", "7")
+    assert len(logits["data"][0]) == 10
+    assert document["samples"] == ["image"]
+    ran = document["ran"]
+    assert (ran["ep"], ran["device"], ran["nodes"], ran["fallback"]) == (
+        "CPUExecutionProvider",
+        "cpu",
+        {"CPUExecutionProvider": 10},
+        None,
+    )
+    timing = document["timing_ms"]
+    assert timing.keys() == {"resolve", "fetch", "install", "open", "run"}
+    assert timing["fetch"] == timing["install"] == 0 < timing["open"]
+    file = str(tmp_path / "out.npz")
+    logits = answer("run", "inferry/digits", "--output", file)["outputs"]["logits"]
+    assert (logits["file"], "data" in logits) == (file, False)
+
+
+def test_show_tells_all_of_a_release_and_of_a_file(here: Path) -> None:
+    document = answer("show", "inferry/digits")
+    assert document["command"] == "inferry run inferry/digits"
+    model = document["model"]
+    assert (model["name"], model["variants"][0]["name"], model["license"]) == ("inferry/digits", "fp32", "MIT")
+    assert model["inputs"] == [
+        {"name": "image", "dtype": "float32", "shape": ["batch", 1, 28, 28], "pipeline": "a picture"}
+    ]
+    model = answer("show", "./model.onnx")["model"]
+    assert (model["name"], model["version"], model["variants"]) == ("./model.onnx", None, [])
+    assert model["size_bytes"] == (here / "model.onnx").stat().st_size
+
+
+FAILURES = {
+    "unknown": (("show", "inferry/digist"), 3, "ModelNotFound", "did you mean inferry/digits?"),
+    "version": (("run", "inferry/digits@2"), 3, "VersionNotFound", "there is inferry/digits@=1.0.0"),
+    "precision": (("run", "inferry/digits", "--precision", "int4"), 4, "NothingFits", None),
+    "usage": (("run", "inferry/digits", "--nosuch"), 2, "UsageError", None),
+    "no argument": (("run",), 2, "UsageError", None),
+    "no command": (("nosuch",), 2, "UsageError", None),
+    "no number": (("search", "--limit", "0"), 2, "UsageError", None),
+    "input": (("run", "inferry/digits", "--input", "image=x"), 2, "InvalidInput", "give the path of a file"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code", "kind", "hint"), FAILURES.values(), ids=FAILURES)
+def test_failures_are_documents_too(arguments: tuple[str, ...], code: int, kind: str, hint: str | None) -> None:
+    error = answer(*arguments, code=code)["error"]
+    assert error["type"] == kind
+    assert error["message"]
+    assert error["hints"] == ([hint] if hint else [])
+
+
+def test_a_bug_says_that_it_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr("inferry.runtime.client.Client.find", broken)
+    told = run("run", "inferry/digits")
+    assert (told.exit_code, told.stdout) == (1, "")
+    assert told.stderr.startswith("error: ZeroDivisionError: oh; this is a bug of inferry\nhint: ")
+    told = run("run", "inferry/digits", "-v")
+    assert told.stderr.startswith("Traceback (most recent call last)")
+    assert "error: ZeroDivisionError: oh" in told.stderr
+    assert answer("show", "inferry/digits", code=1)["error"]["type"] == "Bug"
+
+
+def test_more_words_name_what_was_not_used() -> None:
+    import onnxruntime
+
+    unused = [ep for ep in onnxruntime.get_available_providers() if ep != "CPUExecutionProvider"]
+    told = run("run", "inferry/digits", "-v")
+    assert f"not used of its execution providers: {', '.join(unused) or 'none'}\n" in told.stderr
+    assert "not used" not in run("run", "inferry/digits").stderr
+
+
+def test_errors_show_their_traceback_when_asked() -> None:
+    told = run("run", "inferry/nosuch", "--verbose")
+    assert told.exit_code == 3
+    assert told.stderr.startswith("Traceback (most recent call last)")
+    assert "\nerror: no source knows the model `inferry/nosuch`\n" in told.stderr
+
+
+@pytest.mark.parametrize("path", HELPS, ids=" ".join)
+def test_every_example_in_the_help_runs(path: tuple[str, ...], here: Path) -> None:
+    assert sorted(each.name for each in here.iterdir()) == ["model.onnx", "seven.png"]
+    told = run(*path, "--help")
+    assert told.exit_code == 0
+    assert run(*path, "--version").stdout == f"inferry {VERSION}\n"
+    examples = re.findall(r"^ *(?:For example: )?inferry (\S.*?)(?:   .*)?$", told.stdout, re.MULTILINE)
+    assert len(examples) == (1 if path else 5)
+    for example in examples:
+        ran = run(*shlex.split(example))
+        assert ran.exit_code == 0, ran.stderr
+
+
+def test_alone_it_prints_its_examples() -> None:
+    assert run().stdout == run("--help").stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_takes_the_common_options_once(name: str) -> None:
+    for _ in range(2):
+        command = group.get_command(click.Context(group), name)
+        assert command
+        options = [option for parameter in command.params for option in parameter.opts]
+        assert {"--json", "-v", "--verbose", "--version"} <= set(options)
+        assert len(options) == len(set(options))
+
+
+SEARCHES: dict[str, tuple[tuple[str, ...], int]] = {
+    "all": ((), 1),
+    "the beginning of a word": (("dig",), 1),
+    "any case": (("DIGIT", "Handwritten"), 1),
+    "the task": (("classification",), 1),
+    "a word that is not there": (("digit", "nosuch"), 0),
+    "the middle of a word": (("igit",), 0),
+    "task": (("--task", "image-classification"), 1),
+    "another task": (("--task", "translation"), 0),
+    "precision": (("--precision", "fp32"), 1),
+    "another precision": (("--precision", "bf16"), 0),
+    "another licence": (("--license", "Apache-2.0"), 0),
+}
+
+
+@pytest.mark.parametrize(("arguments", "count"), SEARCHES.values(), ids=SEARCHES)
+def test_words_find_models(arguments: tuple[str, ...], count: int) -> None:
+    told = run("search", *arguments)
+    assert told.exit_code == 0
+    assert told.stdout.count("inferry/digits") == count
+    assert told.stderr == ("" if count else "no model answers it\n")
+
+
+def test_python_searches_too() -> None:
+    assert [found.name for found in inferry.search("digit", precision="fp32")] == ["inferry/digits"]
+    assert inferry.search("digit", license="GPL-3.0-only") == []
+
+
+def test_a_reader_that_goes_away_is_no_bug() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "inferry", "search"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
