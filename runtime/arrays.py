@@ -6,7 +6,7 @@ import io
 import json
 import math
 import zipfile
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import numpy as np
 
@@ -43,9 +43,9 @@ def decode(data: bytes, name: str, what: str) -> Any:  # noqa: ANN401 - JSON hol
         raise
     except (Exception, MemoryError) as error:  # zipfile, zlib and numpy raise whatever a damaged file leads them to
         raise InvalidInput(f"{what} cannot be read: {error}") from error
-    if isinstance(found, dict) and "data" not in found:
+    if _is_dict(found) and "data" not in found:
         found = found[_pick(list(found), name, what)]
-    return found["data"] if isinstance(found, dict) else found
+    return found["data"] if _is_dict(found) and "data" in found else found
 
 
 def encode(arrays: Mapping[str, Any], suffix: str) -> bytes:
@@ -74,6 +74,11 @@ def encode(arrays: Mapping[str, Any], suffix: str) -> bytes:
     return file.getvalue()
 
 
+def is_array(value: object) -> TypeGuard[NDArray[Any]]:
+    """Return whether ``value`` is a numpy array; ONNX Runtime also has lists and dicts."""
+    return isinstance(value, np.ndarray)
+
+
 def dtype(array: NDArray[Any]) -> str:
     """Return the dtype as numpy names it, or ``string``."""
     return "string" if array.dtype.kind in "OU" else str(array.dtype)
@@ -81,14 +86,14 @@ def dtype(array: NDArray[Any]) -> str:
 
 def numbers(value: Any) -> Any:  # noqa: ANN401 - as above
     """Return Python's lists and numbers with JSON's words for NaN and the infinite replaced by them."""
-    if isinstance(value, list):
+    if _is_list(value):
         return [numbers(each) for each in value]
     return _WORDS.get(value, value) if isinstance(value, str) else value
 
 
 def described(value: Any) -> dict[str, Any]:  # noqa: ANN401 - ONNX Runtime returns sequences and maps too
     """Return ``shape``, ``dtype`` and ``data`` as JSON has them; only ``data`` of what is no array."""
-    if not isinstance(value, np.ndarray):
+    if not is_array(value):
         return {"shape": None, "dtype": None, "data": _spelled(value)}
     return {"shape": list(value.shape), "dtype": dtype(value), "data": _spelled(value)}
 
@@ -102,12 +107,20 @@ def _pick(names: list[str], name: str, what: str) -> str:
     raise InvalidInput(f"{what} holds {held}, and nothing called `{name}`")
 
 
+def _is_list(value: object) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
+def _is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
+    return isinstance(value, dict)
+
+
 def _spelled(value: Any) -> Any:  # noqa: ANN401 - as above
     if isinstance(value, np.ndarray | np.generic):
         return _spelled(value.tolist())
-    if isinstance(value, list | tuple):
+    if _is_list(value):
         return [_spelled(each) for each in value]
-    if isinstance(value, dict):
+    if _is_dict(value):
         return {str(key): _spelled(each) for key, each in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeGuard, cast
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def to_tensor(value: Any, told: Tensor, declared: Input | None) -> NDArray[Any]:
     picture = declared.picture if declared else None
     if "(" in told.dtype:  # a sequence or a map: nobody but ONNX Runtime knows what it takes
         return cast("NDArray[Any]", value)
-    if isinstance(value, os.PathLike) or (isinstance(value, str) and told.dtype != TEXT):
+    if _is_path(value) and not (isinstance(value, str) and told.dtype == TEXT):
         what = f"{what}: {os.fspath(value)}"
         value = _read(Path(value), what)
     if isinstance(value, bytes):
@@ -128,6 +128,10 @@ def _held(value: Any, told: Tensor, what: str) -> NDArray[Any]:  # noqa: ANN401 
     if lost.any():
         raise InvalidInput(f"{what} takes {told.told()}, which cannot hold {found[lost][0]}")
     return array
+
+
+def _is_path(value: object) -> TypeGuard[str | os.PathLike[str]]:
+    return isinstance(value, str | os.PathLike)
 
 
 def _read(path: Path, what: str) -> bytes:

@@ -116,10 +116,10 @@ class OrtSession:
 
 
 def _tensor(told: Any) -> Tensor:  # noqa: ANN401 - as above
-    word = told.type
+    word: str = told.type
     if word.startswith("tensor("):
         word = word[len("tensor(") : -1]
-        word = _DTYPES.get(word, word)
+        word = _DTYPES.get(word) or word
     return Tensor(told.name, word, tuple(told.shape))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from ..catalog.errors import MachineError
-from .arrays import dtype, encode
+from .arrays import dtype, encode, is_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,19 +71,22 @@ class Outputs(dict[str, "NDArray[Any]"]):
             partial.write_bytes(data)
             partial.replace(file)
         except OSError as error:
-            partial.unlink(missing_ok=True)
             raise MachineError(f"{file} cannot be written: {error.strerror or error}") from error
+        finally:
+            with suppress(OSError):
+                partial.unlink()
 
     def told(self) -> list[str]:
         """Return lines for a person: an output's best labels with their scores, or its dtype, shape and values."""
-        lines = []
-        for name, array in self.items():
+        lines: list[str] = []
+        value: Any
+        for name, value in self.items():
             found = self.labels(name)
             shown = [best for best in found[:5] if best.score >= WORTH_TELLING] or found[:1]
             lines += [f"{best.label}  {best.score:.1%}" for best in shown]
-            if not isinstance(array, np.ndarray):
-                lines.append(f"{name}: {str(array)[:500]}")
+            if not is_array(value):  # a sequence or a map
+                lines.append(f"{name}: {str(value)[:500]}")
             elif not found:
-                values = np.array2string(array, threshold=10, precision=6)
-                lines.append(f"{name}: {dtype(array)} {list(array.shape)} {values}")
+                values = np.array2string(value, threshold=10, precision=6)
+                lines.append(f"{name}: {dtype(value)} {list(value.shape)} {values}")
         return lines

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from ..catalog.errors import Closed, InvalidInput
+from .arrays import is_array
 from .ort import CPU, OrtSession
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .ort import Tensor
+from .ort import Tensor
 
 _NUMPY: Final = frozenset(
     [
@@ -79,7 +80,7 @@ class Session:
         self._wanted = {told.name: (_dtype(told.dtype), _sides(told.shape)) for told in self.inputs}
         self._returned = [told.name for told in self.outputs]
 
-    def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, np.ndarray[Any, Any]]:
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
         """Return every output by its name.
 
         Raises:
@@ -116,14 +117,14 @@ class Session:
             raise Closed(f"{self._name} is closed", hints=("load it again",))
         return self._ort
 
-    def _check(self, inputs: Mapping[str, NDArray[Any]]) -> None:
+    def _check(self, inputs: Mapping[str, Any]) -> None:
         if inputs.keys() != self._wanted.keys():
             self.check_names(inputs)
         for name, (dtype, sides) in self._wanted.items():
             array = inputs[name]
             if dtype is None:
                 continue
-            if not isinstance(array, np.ndarray):
+            if not is_array(array):
                 raise InvalidInput(f"{self._told(name)}, got {type(array).__name__}", hints=("give a numpy array",))
             if not (_is_text(array) if dtype is _TEXT else array.dtype == dtype):
                 raise InvalidInput(f"{self._told(name)}, got {array.dtype}", hints=_convert(array, dtype))

@@ -102,7 +102,7 @@ class FolderSource:
 
     def search(self, query: str) -> list[Match]:
         """Return the models that answer ``query``, best first; raise what ``find`` raises."""
-        ranked = []
+        ranked: list[tuple[int, Match]] = []
         for name in self.names():
             found = self.find(ModelName(name))
             if found and found.release and (score := rank(query, found.release)):

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 import inferry
 from inferry.catalog.version import VERSION
 from inferry.cli import COMMANDS, inferry as group
+from inferry.runtime.ort import library
 from inferry.tests.models import one_node
 
 if TYPE_CHECKING:
@@ -125,8 +126,7 @@ def test_a_bug_says_that_it_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_more_words_name_what_was_not_used() -> None:
-    import onnxruntime
-
+    onnxruntime = library()
     unused = [ep for ep in onnxruntime.get_available_providers() if ep != "CPUExecutionProvider"]
     told = run("run", "inferry/digits", "-v")
     assert f"not used of its execution providers: {', '.join(unused) or 'none'}\n" in told.stderr

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 
 from inferry.catalog.errors import Closed, Error, InvalidInput, InvalidModel, SessionError, UnknownOperator
 from inferry.runtime.model import Model
+from inferry.runtime.ort import OrtSession, library
 from inferry.runtime.session import Session
 from inferry.tests.models import add, model, one_node, saved, with_external_data
 
@@ -160,8 +161,7 @@ def test_threads_share_it_and_closing_lets_what_has_begun_end() -> None:
 
 
 def test_the_report_names_what_ran_and_what_was_left_unused() -> None:
-    import onnxruntime
-
+    onnxruntime = library()
     report = Session(add(), name="add").report()
     assert (report.model, report.onnxruntime, report.ep) == ("add", onnxruntime.__version__, "CPUExecutionProvider")
     assert report.nodes == {"CPUExecutionProvider": 1}
@@ -170,8 +170,6 @@ def test_the_report_names_what_ran_and_what_was_left_unused() -> None:
 
 
 def test_an_execution_provider_that_is_not_there_is_no_silent_cpu() -> None:
-    from inferry.runtime.ort import OrtSession
-
     with pytest.raises(SessionError, match=r"has no CUDAExecutionProvider: it has .*CPUExecutionProvider"):
         OrtSession(add(), ep="CUDAExecutionProvider")
 
