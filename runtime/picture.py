@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..catalog.errors import InvalidInput, LibraryMissing
+from .crop import cut
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL.Image import Image as PillowImage
 
-    from ..catalog.values.picture import Crop, Picture
+    from ..catalog.values.picture import Picture
 
 MAX_PIXELS: Final = 2**26
 """The largest picture that is decoded, in pixels; a small file can claim any size."""
@@ -40,14 +41,20 @@ def read(value: Any, picture: Picture, *, what: str) -> NDArray[np.float32]:  # 
             hints=('pip install "inferry[image]"',),
         ) from error
     try:
-        ink = _ink(_luma(_upright(value, what)), what)
+        luma = _luma(_upright(value, what))
+        ink = cut(_shrunk(luma, picture.crop.shrink), picture.crop) if picture.crop else _ink(luma)
     except InvalidInput:
         raise
     except UnidentifiedImageError as error:
         raise InvalidInput(f"{what} is no picture that can be read", hints=("give a PNG or JPEG file",)) from error
     except Exception as error:  # a damaged file makes Pillow's plugins raise anything, struct.error and KeyError too
         raise InvalidInput(f"{what} cannot be read as a picture: {error}") from error
-    target = _place(_crop(ink, picture.crop) if picture.crop else ink, picture)
+    if ink is None:
+        raise InvalidInput(
+            f"{what} is empty: nothing stands out from its background",
+            hints=("give a picture with something drawn on it",),
+        )
+    target = _place(ink, picture)
     if picture.polarity == "dark-on-light":
         target = 1 - target
     return np.ascontiguousarray(target[np.newaxis, np.newaxis] * np.float32(picture.scale))
@@ -83,25 +90,29 @@ def _luma(image: PillowImage) -> NDArray[np.float32]:
     return np.asarray(image.convert("L"), np.float32) / np.float32(_WHITE)
 
 
-def _ink(luma: NDArray[np.float32], what: str) -> NDArray[np.float32]:
+def _shrunk(luma: NDArray[np.float32], longest: int) -> NDArray[np.float32]:
+    """Return ``luma`` with at most ``longest`` pixels on a side, its proportions kept as far as whole pixels do."""
+    from PIL import Image
+
+    height, width = luma.shape
+    if max(height, width) <= longest:
+        return luma
+    factor = longest / max(height, width)
+    scaled = max(1, round(width * factor)), max(1, round(height * factor))
+    # A first, coarse step by whole pixels makes large pictures several times faster.
+    return np.asarray(Image.fromarray(luma).resize(scaled, Image.Resampling.BILINEAR, reducing_gap=2.0))
+
+
+def _ink(luma: NDArray[np.float32]) -> NDArray[np.float32] | None:
     """Return how far each pixel stands out from the background: 0 there, 1 at the strongest, lighter or darker."""
     background = np.median(np.concatenate([luma[0], luma[-1], luma[:, 0], luma[:, -1]]))
     above, below = float(luma.max() - background), float(background - luma.min())
     strongest = max(above, below)
     if strongest < 1 / _WHITE:
-        raise InvalidInput(
-            f"{what} is empty: all of it has one colour", hints=("give a picture with something drawn on it",)
-        )
+        return None
     away = luma - background if above > below else background - luma
     ink: NDArray[np.float32] = np.clip(away / strongest, 0, 1).astype(np.float32)
     return ink
-
-
-def _crop(ink: NDArray[np.float32], crop: Crop) -> NDArray[np.float32]:
-    drawn = ink > crop.threshold
-    rows, columns = np.flatnonzero(drawn.any(axis=1)), np.flatnonzero(drawn.any(axis=0))
-    kept: NDArray[np.float32] = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    return kept
 
 
 def _place(ink: NDArray[np.float32], picture: Picture) -> NDArray[np.float32]:

@@ -18,7 +18,7 @@ license = "MIT"
 name = "image"
 dtype = "float32"
 shape = ["batch", 1, 28, 20]
-picture = { size = [28, 20], color = "gray", polarity = "light-on-dark", crop = { threshold = 0.3 }, margin = 4 }
+picture = { size = [28, 20], color = "gray", polarity = "light-on-dark", margin = 4, crop = CROP }
 
 [[outputs]]
 name = "logits"
@@ -30,7 +30,9 @@ labels = ["a", "b"]
 name = "fp32"
 precision = "fp32"
 artifact = { path = "thing.onnx", media_type = "application/vnd.onnx", digest = "sha256:DIGEST", size_bytes = 9 }
-""".replace("DIGEST", 64 * "a")
+""".replace("DIGEST", 64 * "a").replace(
+    "CROP", '{ shrink = 112, median = 3, flatten = "plane", threshold = "otsu", drop_below = 0.06, dilate = 2 }'
+)
 
 CASES = {
     "not TOML": ('name = "acme/thing"', "name = ", ""),
@@ -51,7 +53,17 @@ CASES = {
     "a target without pixels": ("[28, 20]", "[28, 0]", "inputs[0].picture.size"),
     "three sides": ("[28, 20]", "[28, 20, 3]", "inputs[0].picture.size"),
     "a margin that leaves nothing": ("margin = 4", "margin = 10", "inputs[0].picture.margin"),
-    "a threshold above all": ("threshold = 0.3", "threshold = 1.0", "inputs[0].picture.crop.threshold"),
+    "a threshold of no kind": ('"otsu"', "0.3", "inputs[0].picture.crop.threshold"),
+    "light of no kind": ('"plane"', '"sphere"', "inputs[0].picture.crop.flatten"),
+    "a copy of next to nothing": ("shrink = 112", "shrink = 7", "inputs[0].picture.crop.shrink"),
+    "a copy without bound": ("shrink = 112", "shrink = 99999", "inputs[0].picture.crop.shrink"),
+    "an even median": ("median = 3", "median = 4", "inputs[0].picture.crop.median"),
+    "no median": ("median = 3", "median = -1", "inputs[0].picture.crop.median"),
+    "a median without bound": ("median = 3", "median = 99", "inputs[0].picture.crop.median"),
+    "specks larger than all": ("drop_below = 0.06", "drop_below = 1.5", "inputs[0].picture.crop.drop_below"),
+    "too much around": ("dilate = 2", "dilate = 17", "inputs[0].picture.crop.dilate"),
+    "less around than none": ("dilate = 2", "dilate = -1", "inputs[0].picture.crop.dilate"),
+    "no threshold": ('threshold = "otsu", ', "", "inputs[0].picture.crop.threshold"),
     "labels of no place": ('["a", "b"]', '["a"]', "outputs[0].labels"),
     "a scale of nothing": ("margin = 4", "scale = 0.0", "inputs[0].picture.scale"),
 }

@@ -13,8 +13,14 @@ from inferry.catalog.values.picture import Crop, Picture
 from inferry.runtime.picture import read
 
 PLAIN = Picture(size=(28, 28), color="gray", polarity="light-on-dark")
+BOX = Crop(shrink=112, threshold="otsu")
 CLOSE = Picture(
-    size=(28, 28), color="gray", polarity="light-on-dark", crop=Crop(threshold=0.3), margin=4, center="mass"
+    size=(28, 28),
+    color="gray",
+    polarity="light-on-dark",
+    crop=BOX,
+    margin=4,
+    center="mass",
 )
 
 
@@ -54,7 +60,7 @@ def test_dark_on_light_is_the_inverse() -> None:
 
 
 def test_scale_is_what_the_light_end_becomes() -> None:
-    to_255 = Picture(size=(28, 28), color="gray", polarity="light-on-dark", crop=Crop(threshold=0.3), scale=255.0)
+    to_255 = Picture(size=(28, 28), color="gray", polarity="light-on-dark", crop=BOX, scale=255.0)
     assert read(stroke(), to_255, what="it").max() == 255
 
 
