@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from ..catalog.errors import InvalidManifest
@@ -71,6 +70,8 @@ class Model:
 
     async def run_async(self, inputs: Mapping[str, Any]) -> Outputs:
         """``run`` in a thread; a caller that is cancelled does not stop what ONNX Runtime has begun."""
+        import asyncio
+
         return await asyncio.to_thread(self.run, inputs)
 
     def report(self) -> Report:
