@@ -10,7 +10,7 @@ from .ort import Tensor
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-    from ..catalog.values.model import Release
+    from ..catalog.values.model import Release, Variant
 
 _PLAIN: Final = re.compile(r"[\w./\\:@%+~-]+")
 _UNIT: Final = 1000
@@ -49,6 +49,7 @@ class Description(NamedTuple):
                     "precision": each.precision,
                     "size_bytes": each.artifact.size_bytes,
                     "digest": each.artifact.digest,
+                    "accuracy_loss": each.accuracy_loss,
                 }
                 for each in (it.variants if it else ())
             ],
@@ -62,7 +63,9 @@ class Description(NamedTuple):
         if self.release:
             it = self.release
             lines = [f"{it.name} {it.version}  {it.task}  {it.license}", it.summary, "variants"]
-            lines += _indented((each.name, each.precision, size(each.artifact.size_bytes)) for each in it.variants)
+            lines += _indented(
+                (each.name, each.precision, size(each.artifact.size_bytes), _lost(each)) for each in it.variants
+            )
         for kind, tensors in (("inputs", self.inputs), ("outputs", self.outputs)):
             lines += [kind, *_indented((each.name, each.told(), self._pipeline(each.name)) for each in tensors)]
         return [*lines, f"try: {self.command()}"]
@@ -111,6 +114,10 @@ def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
     rows = list(rows)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _lost(variant: Variant) -> str:
+    return "" if variant.accuracy_loss is None else f"accuracy loss {variant.accuracy_loss:.2%}"
 
 
 def _indented(rows: Iterable[tuple[str, ...]]) -> list[str]:

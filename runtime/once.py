@@ -57,7 +57,7 @@ class Once(NamedTuple):
                 told["file"] = file
                 del told["data"]
             if labels := self.outputs.labels(name):
-                told["labels"] = [label._asdict() for label in labels]
+                told["labels"] = [label._asdict() for label in labels]  # of a batch, the first item's
         return {
             "outputs": outputs,
             "samples": list(self.samples),

@@ -24,6 +24,10 @@ WORTH_TELLING: Final = 0.01
 """The least score that is told of a label, other than the best."""
 
 
+MOST_TOLD: Final = 20
+"""Of how many items of a batch a label is told."""
+
+
 class Label(NamedTuple):
     """One label and its score."""
 
@@ -39,17 +43,17 @@ class Outputs(dict[str, "NDArray[Any]"]):
         super().__init__(arrays)
         self._declared = {told.name: told for told in declared if told.labels and told.name in arrays}
 
-    def labels(self, name: str | None = None) -> list[Label]:
+    def labels(self, name: str | None = None, *, item: int = 0) -> list[Label]:
         """Return the labels of the output ``name``, best first; without a name, of the first that has some.
 
-        Their scores are the values along the last axis, through ``softmax`` where the release declares it; of a batch,
-        the first item's. Empty where no labels are declared.
+        Their scores are the values along the last axis, through ``softmax`` where the release declares it; ``item``
+        says whose, where there are several, as in a batch. Empty where no labels are declared.
         """
         declared = self._declared.get(name) if name else next(iter(self._declared.values()), None)
         if declared is None:
             return []
         values = np.asarray(self[declared.name], np.float64)
-        row = values.reshape(-1, values.shape[-1])[0]
+        row = values.reshape(-1, values.shape[-1])[item]
         if declared.scores == "softmax":
             row = np.exp(row - row.max())
             row /= row.sum()
@@ -81,12 +85,22 @@ class Outputs(dict[str, "NDArray[Any]"]):
         lines: list[str] = []
         value: Any
         for name, value in self.items():
-            found = self.labels(name)
-            shown = [best for best in found[:5] if best.score >= WORTH_TELLING] or found[:1]
-            lines += [f"{best.label}  {best.score:.1%}" for best in shown]
-            if not is_array(value):  # a sequence or a map
-                lines.append(f"{name}: {str(value)[:500]}")
-            elif not found:
+            if name in self._declared:
+                lines += self._told_labels(name)
+            elif is_array(value):
                 values = np.array2string(value, threshold=10, precision=6)
                 lines.append(f"{name}: {dtype(value)} {list(value.shape)} {values}")
+            else:  # a sequence or a map
+                lines.append(f"{name}: {str(value)[:500]}")
         return lines
+
+    def _told_labels(self, name: str) -> list[str]:
+        """Return the best labels of a single item, or the best one of each of several."""
+        items = self[name].size // max(1, self[name].shape[-1])
+        if items == 1:
+            ranked = self.labels(name)
+            shown = [best for best in ranked[:5] if best.score >= WORTH_TELLING] or ranked[:1]
+            return [f"{best.label}  {best.score:.1%}" for best in shown]
+        first = [self.labels(name, item=item)[0] for item in range(min(items, MOST_TOLD))]
+        lines = [f"{item}: {best.label}  {best.score:.1%}" for item, best in enumerate(first)]
+        return lines if items <= MOST_TOLD else [*lines, f"… {items - MOST_TOLD} more"]

@@ -77,6 +77,26 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     precision: Precision
     artifact: Artifact
     """The ONNX file."""
+    accuracy_loss: float | None = None
+    """Share of the publisher's held-out set, 0 to 1, by which this one gets fewer right than the first variant does.
+
+    As many or more are 0; ``None`` says that it was not measured.
+    """
+
+    def __post_init__(self) -> None:
+        """Refuse a loss that is no share; raise ``ValueError`` naming the field."""
+        if self.accuracy_loss is not None and not 0 <= self.accuracy_loss <= 1:
+            raise ValueError(f"accuracy_loss: {self.accuracy_loss} is not between 0 and 1")
+
+
+class Golden(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Tensors that go in, and those that came out of the first variant on the publisher's machine.
+
+    Both are NumPy's ``.npz``, an array for each input or output under its name.
+    """
+
+    inputs: Artifact
+    outputs: Artifact
 
 
 class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,6 +115,12 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The first is the one that runs where nothing else is asked for."""
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
+    golden: tuple[Golden, ...] = ()
+    """What a machine can prove its own results with."""
+    card: Artifact | None = None
+    """The model card, Markdown: what it is for, its limits, what it was made of and measured with."""
+    license_text: Artifact | None = None
+    """What ``license`` names, in full."""
 
     def __post_init__(self) -> None:
         """Refuse a release with nothing to run or without a version; raise ``ValueError`` naming the field."""

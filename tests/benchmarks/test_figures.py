@@ -147,9 +147,15 @@ def test_a_run_costs_little_over_a_script_by_hand(figures: Figures, cpu: str, tm
         np.save(tmp_path / "image.npy", to_tensor(model.samples["image"], model.inputs[0], model.release.inputs[0]))
     script = tmp_path / "by_hand.py"
     script.write_text(BY_HAND, encoding="utf-8")
-    ours = [Path(cpu).with_name("inferry"), "run", "inferry/digits", "--input", f"image={tmp_path / 'image.npy'}"]
-    picture = [Path(cpu).with_name("inferry"), "run", "inferry/digits"]
-    by_hand = [cpu, script, release / "digits-fp32.onnx", tmp_path / "image.npy"]
+    ours: list[str | Path] = [
+        Path(cpu).with_name("inferry"),
+        "run",
+        "inferry/digits",
+        "--input",
+        f"image={tmp_path / 'image.npy'}",
+    ]
+    picture: list[str | Path] = [Path(cpu).with_name("inferry"), "run", "inferry/digits"]
+    by_hand: list[str | Path] = [cpu, script, release / "digits-fp32.onnx", tmp_path / "image.npy"]
     told = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for command in (ours, by_hand)]
     assert told[0] == told[1]
     tensor, sample, hand = best(lambda: seconds(*ours), lambda: seconds(*picture), lambda: seconds(*by_hand))

@@ -24,6 +24,7 @@ from inferry.catalog.errors import (
 )
 from inferry.catalog.values.names import ModelName
 from inferry.index.client.source import BUILT_IN, MANIFEST, FolderSource
+from inferry.runtime.inputs import to_tensor
 from inferry.runtime.model import Model
 from inferry.runtime.session import Session
 
@@ -61,6 +62,16 @@ def test_labels_are_ranked_by_their_softmax(model: Model) -> None:
     row = outputs["logits"][0].astype(np.float64)
     assert ranked[0].score == pytest.approx(np.exp(row[7]) / np.exp(row).sum())
     assert outputs.labels("nosuch") == []
+
+
+def test_a_batch_has_labels_item_by_item(model: Model) -> None:
+    sevens = to_tensor(model.samples["image"], model.inputs[0], model.release.inputs[0] if model.release else None)
+    outputs = model.run({"image": np.concatenate([sevens, 1 - sevens, sevens])})
+    assert [outputs.labels(item=item)[0].label for item in (0, 2)] == ["7", "7"]
+    assert [line.split()[0] for line in outputs.told()] == ["0:", "1:", "2:"]
+    assert outputs.told()[2].startswith("2: 7  ")
+    many = model.run({"image": np.repeat(sevens, 25, axis=0)}).told()
+    assert (len(many), many[-1]) == (21, "… 5 more")
 
 
 def test_a_tensor_is_taken_as_it_is(model: Model) -> None:

@@ -26,9 +26,26 @@ dtype = "float32"
 shape = ["batch", 2]
 labels = ["a", "b"]
 
+[card]
+path = "card.md"
+media_type = "text/markdown"
+digest = "sha256:DIGEST"
+size_bytes = 7
+
+[license_text]
+path = "LICENSE"
+media_type = "text/plain"
+digest = "sha256:DIGEST"
+size_bytes = 8
+
+[[golden]]
+inputs = { path = "in.npz", media_type = "application/zip", digest = "sha256:DIGEST", size_bytes = 5 }
+outputs = { path = "out.npz", media_type = "application/zip", digest = "sha256:DIGEST", size_bytes = 6 }
+
 [[variants]]
 name = "fp32"
 precision = "fp32"
+accuracy_loss = 0.25
 artifact = { path = "thing.onnx", media_type = "application/vnd.onnx", digest = "sha256:DIGEST", size_bytes = 9 }
 """.replace("DIGEST", 64 * "a").replace(
     "CROP", '{ shrink = 112, median = 3, flatten = "plane", threshold = "otsu", drop_below = 0.06, dilate = 2 }'
@@ -44,7 +61,13 @@ CASES = {
     "name": ("acme/thing", "acme thing", "name"),
     "name's type": ('"acme/thing"', "7", "name"),
     "precision": ('precision = "fp32"', 'precision = "fp33"', "variants[0].precision"),
-    "digest": ("sha256:aa", "sha256:AA", "variants[0].artifact.digest"),
+    "digest": (f'sha256:{64 * "a"}", size_bytes = 9', f'sha256:{64 * "A"}"', "variants[0].artifact.digest"),
+    "a loss of more than all": ("= 0.25", "= 25", "variants[0].accuracy_loss"),
+    "a gain": ("= 0.25", "= -0.25", "variants[0].accuracy_loss"),
+    "a card that leaves": ("card.md", "../card.md", "card.path"),
+    "a license's size": ("size_bytes = 8", "size_bytes = -8", "license_text.size_bytes"),
+    "golden outputs only": ('inputs = { path = "in.npz"', 'input = { path = "in.npz"', "golden[0].input"),
+    "a golden path that leaves": ("out.npz", "../out.npz", "golden[0].outputs.path"),
     "a path that leaves": ("thing.onnx", "../thing.onnx", "variants[0].artifact.path"),
     "an absolute path": ("thing.onnx", "/thing.onnx", "variants[0].artifact.path"),
     "a drive": ("thing.onnx", "C:thing.onnx", "variants[0].artifact.path"),
@@ -76,6 +99,12 @@ def test_a_good_one_becomes_a_release() -> None:
     assert release.inputs[0].picture
     assert release.inputs[0].picture.size == (28, 20)
     assert release.outputs[0].labels == ("a", "b")
+    assert release.variants[0].accuracy_loss == 0.25
+    assert (release.golden[0].inputs.path, release.golden[0].outputs.path) == ("in.npz", "out.npz")
+    assert release.card
+    assert release.card.media_type == "text/markdown"
+    assert release.license_text
+    assert release.license_text.size_bytes == 8
 
 
 @pytest.mark.parametrize(("old", "new", "field"), CASES.values(), ids=CASES)

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import re
+from pathlib import Path
+
+import numpy as np
 
 from inferry.tests.make.digits.pictures import MANIFEST
 
 RELEASE = MANIFEST.parent
+
+CARD = Path(__file__).with_name("card.md")
+"""What the card says, but for the figures."""
 
 
 def write(path: str, data: bytes) -> None:
@@ -17,7 +24,25 @@ def write(path: str, data: bytes) -> None:
     _fill(entry, f'\\g<1>digest = "sha256:{hashlib.sha256(data).hexdigest()}"\nsize_bytes = {len(data)}\n')
 
 
+def write_loss(variant: str, loss: float) -> None:
+    """Write what a variant loses against the first one into the manifest."""
+    _fill(rf'(name = "{variant}"\nprecision = .+\naccuracy_loss = ).+\n', f"\\g<1>{loss:.4f}\n")
+
+
 def _fill(entry: str, told: str) -> None:
     text, count = re.subn(entry, told, MANIFEST.read_text(encoding="utf-8"))
     assert count == 1, entry
     MANIFEST.write_text(text, encoding="utf-8", newline="\n")
+
+
+def packed(**arrays: np.ndarray) -> bytes:
+    """Return the arrays as npz: stored, not compressed, so that the bytes are the same each time."""
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def table(rows: dict[str, list[str]], *head: str) -> str:
+    """Return a table in Markdown."""
+    lines = [list(head), ["---"] * len(head), *([name, *cells] for name, cells in rows.items())]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
