@@ -54,7 +54,8 @@ def _font_files() -> list[Path]:
     # One file for each style: a family may be there as TrueType and as OpenType.
     files = {path.stem: path for path in packaged.values()}
     files |= {path.stem: path for path in Path(mpl.get_data_path(), "fonts/ttf").glob("DejaVu*.ttf")}
-    return [files[stem] for stem in sorted(files) if "Display" not in stem or "RedHat" in stem]
+    # The two of DejaVu that are for formulas have no digits.
+    return [files[stem] for stem in sorted(files) if not (stem.startswith("DejaVu") and stem.endswith("Display"))]
 
 
 def _glyph(file: Path, digit: int) -> np.ndarray:
