@@ -59,12 +59,12 @@ def _plane(luma: NDArray[np.float32]) -> NDArray[np.float32]:
     rows, columns = (at.astype(np.float32) for at in np.indices(luma.shape))
     terms = np.stack([np.ones_like(luma), rows, columns], axis=-1)
     at, seen = np.stack([_edge(term) for term in np.moveaxis(terms, -1, 0)], axis=-1), _edge(luma)
-    kept = np.ones(len(seen), bool)
-    for _ in range(4):
-        factors = np.linalg.lstsq(at[kept], seen[kept], rcond=None)[0]
+    factors = np.linalg.lstsq(at, seen, rcond=None)[0]
+    for _ in range(3):
         off = np.abs(seen - at @ factors)
         kept = off <= np.maximum(2 * np.median(off), 1 / 255)
-    plane: NDArray[np.float32] = terms @ factors
+        factors = np.linalg.lstsq(at[kept], seen[kept], rcond=None)[0]
+    plane: NDArray[np.float32] = (terms @ factors).astype(np.float32)
     return plane
 
 
@@ -106,7 +106,7 @@ def pieces(drawn: NDArray[np.bool_]) -> NDArray[np.intp]:
     root = np.arange(drawn.size)
     at = root.reshape(drawn.shape)
     height, width = drawn.shape
-    pairs = []
+    pairs: list[NDArray[np.intp]] = []
     for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
         first = np.s_[: height - down, max(0, -right) : width - max(0, right)]
         second = np.s_[down:, max(0, right) : width + min(0, right)]

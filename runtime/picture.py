@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..catalog.errors import InvalidInput, LibraryMissing
+from .arrays import is_array
 from .crop import cut
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _upright(value: Any, what: str) -> PillowImage:  # noqa: ANN401 - as above
 
     if isinstance(value, bytes):
         value = Image.open(io.BytesIO(value))
-    elif isinstance(value, np.ndarray):
+    elif is_array(value):
         value = Image.fromarray(np.ascontiguousarray(value))
     image: PillowImage = value
     if not 0 < image.width * image.height <= MAX_PIXELS:
@@ -79,7 +80,8 @@ def _luma(image: PillowImage) -> NDArray[np.float32]:
     from PIL import Image
 
     if image.mode.startswith("I"):
-        return np.clip(np.asarray(image, np.float32) / _DEEP_WHITE, 0, 1)
+        luma: NDArray[np.float32] = np.asarray(image, np.float32) / np.float32(_DEEP_WHITE)
+        return luma.clip(0, 1)
     if image.has_transparency_data:
         image = image.convert("RGBA")
         opacity = np.asarray(image.getchannel("A"), np.float32)
@@ -100,7 +102,10 @@ def _shrunk(luma: NDArray[np.float32], longest: int) -> NDArray[np.float32]:
     factor = longest / max(height, width)
     scaled = max(1, round(width * factor)), max(1, round(height * factor))
     # A first, coarse step by whole pixels makes large pictures several times faster.
-    return np.asarray(Image.fromarray(luma).resize(scaled, Image.Resampling.BILINEAR, reducing_gap=2.0))
+    small: NDArray[np.float32] = np.asarray(
+        Image.fromarray(luma).resize(scaled, Image.Resampling.BILINEAR, reducing_gap=2.0)
+    )
+    return small
 
 
 def _ink(luma: NDArray[np.float32]) -> NDArray[np.float32] | None:

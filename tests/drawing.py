@@ -41,9 +41,9 @@ def worn(page: NDArray[np.uint8], chance: np.random.Generator) -> NDArray[np.uin
     and by up to 0.1 towards the corners; grain has a standard deviation of 0.02 to 0.06; 3 to 15 specks, light or dark,
     are up to a thirtieth of the page wide.
     """
-    height, width = page.shape
+    height, width = map(int, page.shape)
     contrast = chance.uniform(0.45, 1)
-    luma = page / 255 * contrast + chance.uniform(0, 1 - contrast)
+    luma: NDArray[np.float64] = page / 255 * contrast + chance.uniform(0, 1 - contrast)
     down, right = np.mgrid[-1 : 1 : 1j * height, -1 : 1 : 1j * width]
     angle = chance.uniform(0, 2 * np.pi)
     slope = (np.cos(angle) * right + np.sin(angle) * down) / (abs(np.cos(angle)) + abs(np.sin(angle)))

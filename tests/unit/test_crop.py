@@ -163,9 +163,10 @@ def spiral(side: int) -> NDArray[np.bool_]:
 
 def naive(drawn: NDArray[np.bool_]) -> list[set[tuple[int, int]]]:
     left = {(int(row), int(column)) for row, column in np.argwhere(drawn)}
-    found = []
+    found: list[set[tuple[int, int]]] = []
     while left:
-        piece, edge = set(), [left.pop()]
+        piece: set[tuple[int, int]] = set()
+        edge = [left.pop()]
         while edge:
             row, column = edge.pop()
             piece.add((row, column))

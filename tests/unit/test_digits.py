@@ -37,7 +37,7 @@ def test_a_hundred_are_held_out_by_rule() -> None:
 def test_it_reads_clean_pictures_of_any_size(tmp_path: Path) -> None:
     """From 20 to 400 pixels, every other one light on dark."""
     assert {20, 400} <= {side(place) for place in range(100)}
-    wrong = []
+    wrong: list[tuple[int, str, str]] = []
     for place, digit in enumerate(HELD_OUT):
         file = tmp_path / f"{place}.png"
         file.write_bytes(png(draw(shape(digit), side(place), light_on_dark=place % 2 == 1)))
@@ -50,7 +50,7 @@ def test_it_reads_clean_pictures_of_any_size(tmp_path: Path) -> None:
 
 def test_it_reads_them_on_paper_that_has_seen_use() -> None:
     """The same pictures with less contrast, under uneven light, grainy, with specks."""
-    wrong = []
+    wrong: list[tuple[int, str, str]] = []
     with inferry.load("inferry/digits") as model:
         for place, digit in enumerate(HELD_OUT):
             page = draw(shape(digit), side(place), light_on_dark=place % 2 == 0)

@@ -66,7 +66,7 @@ def test_scale_is_what_the_light_end_becomes() -> None:
 
 def test_without_a_crop_the_whole_picture_is_taken() -> None:
     tensor = read(stroke(), PLAIN, what="it")[0, 0]
-    row, column = (np.average(at, weights=tensor) for at in np.indices(tensor.shape))
+    row, column = (float(np.average(at, weights=tensor)) for at in np.indices(tuple(tensor.shape)))
     # 90 x 60 pixels become 28 x 19, with 4 rows of paper above.
     assert row == pytest.approx(4 + 16 * 19 / 60 - 0.5, abs=0.1)
     assert column == pytest.approx(63 * 28 / 90 - 0.5, abs=0.1)
