@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import re
 import subprocess
 import sys
 import sysconfig
@@ -14,7 +12,6 @@ from click.testing import CliRunner
 
 import inferry
 from inferry.cli import inferry as group
-from inferry.tests.models import add
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = Path(sysconfig.get_path("scripts"))
@@ -45,24 +42,3 @@ def test_an_unknown_command_is_wrong_usage() -> None:
     assert told.exit_code == 2
     assert "nosuch" in told.stderr
     assert not told.stdout
-
-
-def test_what_the_readme_shows_is_what_the_program_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "model.onnx").write_bytes(add())
-    (tmp_path / "array.json").write_text("[[1, 2]]", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^\$ inferry (.+)\n((?:(?!\$|```).*\n)*)", text, re.MULTILINE)
-    assert shown, "the README has examples"
-    for arguments, answer in shown:
-        assert CliRunner().invoke(group, arguments.split(), prog_name="inferry").output == answer
-
-
-def test_what_the_readme_computes_is_what_python_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "seven.png").write_bytes(inferry.load("inferry/digits").samples["image"])
-    monkeypatch.chdir(tmp_path)
-    failed, tried = doctest.testfile(str(ROOT / "README.md"), module_relative=False, encoding="utf-8")
-    assert tried
-    assert not failed
-    named = CliRunner().invoke(group, ["run", "inferry/digits", "--input", "image=seven.png"])
-    assert named.stdout.startswith("7 ")

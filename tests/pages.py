@@ -1,0 +1,103 @@
+"""The reference pages that are made from the program itself: ``python -m inferry.tests.pages`` writes them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from click.testing import CliRunner
+
+from inferry.catalog import errors
+from inferry.catalog.values import model, picture
+from inferry.cli import COMMANDS, inferry
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+REFERENCE = Path(__file__).resolve().parents[1] / "docs/reference"
+
+
+def commands() -> str:
+    pages = ["# Commands", "`inferry` and `catalog` are the same program; so is `python -m inferry`."]
+    for path in [(), *((name,) for name in COMMANDS)]:
+        told = CliRunner().invoke(inferry, [*path, "--help"], prog_name="inferry", terminal_width=80)
+        pages += [f"## {' '.join(('inferry', *path))}", f"```text\n{told.stdout.rstrip()}\n```"]
+    return "\n\n".join(pages) + "\n"
+
+
+def lineage(error: type[errors.Error]) -> list[type[errors.Error]]:
+    """Return the classes of ours from the base to ``error``."""
+    return [each for each in reversed(error.__mro__) if issubclass(each, errors.Error)]
+
+
+def error_classes() -> list[type[errors.Error]]:
+    """Return all classes, each below the one it derives from, families by their exit codes."""
+    found = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.Error)]
+    return sorted(found, key=lambda each: [(one.exit_code, one.__name__) for one in lineage(each)])
+
+
+def error_page() -> str:
+    rows = [
+        f"| {each.exit_code} | {'&nbsp;&nbsp;' * (len(lineage(each)) - 1)}`{each.__name__}` "
+        f"| {(each.__doc__ or '').splitlines()[0]} |"
+        for each in error_classes()
+    ]
+    head = """# Errors
+
+Every error is an `inferry.Error`: `message` says what is wrong, `hints()` what to do. On the command line it ends the
+program with its exit code; with `--json` it is the document `{"schema_version": 1, "error": {"type", "message",
+"hints"}}`. Beside those of the table, 0 is done, 130 interrupted (Ctrl-C), and 1 a bug of ours.
+
+| exit code | error | |
+| --- | --- | --- |
+"""
+    return (head + "\n".join(rows) + "\n").replace("``", "`")
+
+
+class Described(NamedTuple):
+    name: str
+    said: str
+    rows: list[tuple[str, str, str, str]]
+    """Of each field: its name, type and default, and what the string below it says."""
+
+
+def _classes(module: ModuleType) -> list[Described]:
+    found: list[Described] = []
+    for each in ast.parse(inspect.getsource(module)).body:
+        if not isinstance(each, ast.ClassDef):
+            continue
+        rows: list[tuple[str, str, str, str]] = []
+        for place, line in enumerate(each.body):
+            if isinstance(line, ast.AnnAssign):
+                after = each.body[place + 1] if place + 1 < len(each.body) else None
+                said = ""
+                if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                    said = " ".join(inspect.cleandoc(str(after.value.value)).split())
+                default = ast.unparse(line.value) if line.value else "required"
+                rows.append((ast.unparse(line.target), ast.unparse(line.annotation), default, said))
+        said = " ".join((ast.get_docstring(each) or "").split())
+        found.append(Described(each.name, said, rows))
+    return found
+
+
+def manifest() -> str:
+    text = """# Manifests
+
+A release is a folder with a `manifest.toml` and the files that it names. What is unknown, missing or wrong in it is an
+error that names the field, such as `variants[0].artifact.digest`.
+"""
+    for name, said, rows in [*_classes(model)[::-1], *_classes(picture)[::-1]]:
+        text += f"\n## {name}\n\n{said}\n\n| field | type | default | |\n| --- | --- | --- | --- |\n"
+        for field, kind, default, words in rows:
+            cells = (f"`{field}`", f"`{kind}`", f"`{default}`", words)
+            text += "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+    return text.replace("``", "`").replace("`required`", "required")
+
+
+PAGES = {"commands.md": commands, "errors.md": error_page, "manifest.md": manifest}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (REFERENCE / name).write_text(page(), encoding="utf-8", newline="\n")

@@ -1,0 +1,75 @@
+"""The docs agree with the program."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import inferry
+from inferry.cli import inferry as group
+from inferry.tests.models import add
+from inferry.tests.pages import PAGES, REFERENCE
+
+ROOT = Path(__file__).resolve().parents[2]
+TOLD = [ROOT / "README.md", *sorted((ROOT / "docs/guides").glob("*.md"))]
+NAMES = [file.name for file in TOLD]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the docs speak of."""
+    (tmp_path / "model.onnx").write_bytes(add())
+    (tmp_path / "array.json").write_text("[[1, 2]]", encoding="utf-8")
+    (tmp_path / "seven.png").write_bytes(inferry.load("inferry/digits").samples["image"])
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("file", TOLD, ids=NAMES)
+def test_what_a_page_shows_is_what_the_program_prints(file: Path, here: Path) -> None:
+    shown = re.findall(r"^\$ inferry (.+)\n((?:(?!\$|```).*\n)*)", file.read_text(encoding="utf-8"), re.MULTILINE)
+    assert shown
+    for arguments, answer in shown:
+        told = CliRunner().invoke(group, arguments.split(), prog_name="inferry")
+        assert told.exit_code == 0
+        if "--json" in arguments:
+            assert json.loads(told.stdout)["schema_version"] == 1
+        else:
+            assert told.output == answer
+    assert here.exists()
+
+
+@pytest.mark.parametrize("file", TOLD, ids=NAMES)
+def test_what_a_page_computes_is_what_python_answers(file: Path, here: Path) -> None:
+    failed, tried = doctest.testfile(str(file), module_relative=False, encoding="utf-8")
+    assert tried
+    assert not failed
+    assert here.exists()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_reference_pages_are_those_that_the_program_makes(name: str) -> None:
+    """If not: python -m inferry.tests.pages."""
+    assert (REFERENCE / name).read_text(encoding="utf-8") == PAGES[name]()
+
+
+def test_every_link_leads_somewhere() -> None:
+    for file in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", file.read_text(encoding="utf-8")):
+            assert link.startswith("https://") or (file.parent / link).exists(), f"{file}: {link}"
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    seen: set[Path] = set()
+    left = [ROOT / "README.md"]
+    while left:
+        file = left.pop()
+        seen.add(file)
+        links = re.findall(r"\]\(([^)#:]+\.md)", file.read_text(encoding="utf-8"))
+        left += {(file.parent / link).resolve() for link in links} - seen
+    assert set((ROOT / "docs").rglob("*.md")) <= seen
