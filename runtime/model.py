@@ -27,7 +27,7 @@ class Model:
         has no ``release``.
         """
         self.release = release
-        self.samples = dict(samples)
+        self.samples: dict[str, bytes] = dict(samples)
         self._session = session
         self._inputs: dict[str, Input] = {}
         self._outputs: tuple[Output, ...] = ()

@@ -96,8 +96,8 @@ class OrtSession:
         """The execution providers of this session: the one asked for, and the CPU, which ORT always adds."""
         if self.taken[0] != ep:
             raise SessionError(f"ONNX Runtime took {', '.join(self.taken)} where {ep} was asked for")
-        self.inputs = tuple(_tensor(told) for told in self._session.get_inputs())
-        self.outputs = tuple(_tensor(told) for told in self._session.get_outputs())
+        self.inputs: tuple[Tensor, ...] = tuple(_tensor(told) for told in self._session.get_inputs())
+        self.outputs: tuple[Tensor, ...] = tuple(_tensor(told) for told in self._session.get_outputs())
 
     def run(self, names: Sequence[str], inputs: Mapping[str, np.ndarray[Any, Any]]) -> list[Any]:
         """Return the outputs ``names`` for ``inputs``; raise ``SessionError`` with ORT's words where it refuses."""
