@@ -8,12 +8,14 @@ import json
 import sys
 import traceback
 import warnings
+from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
-from .catalog.errors import Error
+from .catalog.errors import Error, MachineError, UsageError
 from .catalog.version import VERSION
 
 if TYPE_CHECKING:
@@ -38,13 +40,10 @@ def _note(context: click.Context, option: click.Parameter, value: bool) -> None:
     context.meta[str(option.name)] = value
 
 
+_flag = partial(click.option, is_flag=True, expose_value=False, callback=_note)
 _common = (
-    click.option(
-        "--json", "json", is_flag=True, expose_value=False, callback=_note, help="Answer with one JSON document."
-    ),
-    click.option(
-        "-v", "--verbose", is_flag=True, expose_value=False, callback=_note, help="Tell more; show tracebacks."
-    ),
+    _flag("--json", help="Answer with one JSON document."),
+    _flag("-v", "--verbose", help="Tell more; show tracebacks."),
     _version,
 )
 
@@ -77,6 +76,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Remember how to answer, in case the arguments are wrong: then no option is read any more."""
         ctx.meta["json"] = "--json" in args
+        if args[0] not in COMMANDS and (near := get_close_matches(args[0], COMMANDS, n=1)):
+            raise UsageError(f"there is no command `{args[0]}`", hints=(f"did you mean {near[0]}?",))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's signature
@@ -93,9 +94,11 @@ class Commands(click.Group):
             _fail(ctx, "Interrupted", "interrupted", (), INTERRUPTED)
         except (click.exceptions.Exit, click.ClickException, click.Abort):
             raise
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+        except OSError as error:
+            if error.errno == errno.EPIPE:
                 raise
+            _fail(ctx, MachineError.__name__, str(error), (), MachineError.exit_code)
+        except Exception as error:  # noqa: BLE001 - what nobody foresaw is told as that
             hints = ("run it again with -v for the traceback, and report it",)
             _fail(ctx, "Bug", f"{type(error).__name__}: {error}; this is a bug of inferry", hints, BUG)
 

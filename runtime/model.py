@@ -82,6 +82,9 @@ class Model:
         """Let go of the session; closing twice does nothing."""
         self._session.close()
 
+    def __repr__(self) -> str:
+        return f"<Model {self._session.name} on {self.device}>"
+
     def __enter__(self) -> Self:
         return self
 

@@ -47,6 +47,9 @@ def library() -> Any:  # noqa: ANN401 - the module has no types
     try:
         import onnxruntime
     except ImportError as error:
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            # Its native part tells a Ctrl-C as "initialization failed".
+            raise KeyboardInterrupt from error
         missing = isinstance(error, ModuleNotFoundError) and error.name == "onnxruntime"
         what = "is not installed in this environment" if missing else f"cannot be imported: {error}"
         raise OnnxRuntimeMissing(f"ONNX Runtime {what}", hints=(hint,)) from error

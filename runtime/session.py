@@ -73,7 +73,7 @@ class Session:
             UnknownOperator: the model needs an operator that it does not have.
             SessionError: it refused.
         """
-        self._name = name
+        self.name = name
         self._ort: OrtSession | None = OrtSession(model, folder=folder, ep=CPU)
         self.inputs: tuple[Tensor, ...] = self._ort.inputs
         self.outputs: tuple[Tensor, ...] = self._ort.outputs
@@ -97,16 +97,16 @@ class Session:
         listed = ", ".join(f"`{name}`" for name in self._wanted)
         for name in inputs:
             if name not in self._wanted:
-                raise InvalidInput(f"{self._name} has no input `{name}`", hints=(f"its inputs are {listed}",))
+                raise InvalidInput(f"{self.name} has no input `{name}`", hints=(f"its inputs are {listed}",))
         for name in self._wanted:
             if name not in inputs:
-                raise InvalidInput(f"{self._name} needs its input `{name}`", hints=(f"its inputs are {listed}",))
+                raise InvalidInput(f"{self.name} needs its input `{name}`", hints=(f"its inputs are {listed}",))
 
     def report(self) -> Report:
         """Return what runs where; raise ``Closed`` once the session is closed."""
         ort = self._open()
         unused = tuple(ep for ep in ort.offered if ep not in ort.taken)
-        return Report(self._name, ort.version, self.device, ort.taken[0], ort.nodes(), unused)
+        return Report(self.name, ort.version, self.device, ort.taken[0], ort.nodes(), unused)
 
     def close(self) -> None:
         """Let go of the model; runs that have begun end as they would; closing twice does nothing."""
@@ -114,7 +114,7 @@ class Session:
 
     def _open(self) -> OrtSession:
         if self._ort is None:
-            raise Closed(f"{self._name} is closed", hints=("load it again",))
+            raise Closed(f"{self.name} is closed", hints=("load it again",))
         return self._ort
 
     def _check(self, inputs: Mapping[str, Any]) -> None:
@@ -135,7 +135,7 @@ class Session:
 
     def _told(self, name: str) -> str:
         told = next(each for each in self.inputs if each.name == name)
-        return f"{self._name}: input `{name}` takes {told.told()}"
+        return f"{self.name}: input `{name}` takes {told.told()}"
 
 
 def _dtype(word: str) -> np.dtype[Any] | None:

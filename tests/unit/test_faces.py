@@ -98,6 +98,7 @@ FAILURES = {
     "usage": (("run", "inferry/digits", "--nosuch"), 2, "UsageError", None),
     "no argument": (("run",), 2, "UsageError", None),
     "no command": (("nosuch",), 2, "UsageError", None),
+    "a command mistyped": (("serch",), 2, "UsageError", "did you mean search?"),
     "no number": (("search", "--limit", "0"), 2, "UsageError", None),
     "input": (("run", "inferry/digits", "--input", "image=x"), 2, "InvalidInput", "give the path of a file"),
 }
@@ -123,6 +124,15 @@ def test_a_bug_says_that_it_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told.stderr.startswith("Traceback (most recent call last)")
     assert "error: ZeroDivisionError: oh" in told.stderr
     assert answer("show", "inferry/digits", code=1)["error"]["type"] == "Bug"
+
+
+def test_a_full_disk_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("inferry.runtime.client.Client.find", full)
+    told = run("run", "inferry/digits")
+    assert (told.exit_code, told.stderr) == (10, "error: [Errno 28] No space left on device\n")
 
 
 def test_more_words_name_what_was_not_used() -> None:

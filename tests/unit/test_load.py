@@ -85,6 +85,7 @@ def test_a_tensor_is_taken_as_it_is(model: Model) -> None:
 def test_it_says_what_it_is_and_what_ran(model: Model) -> None:
     assert model.inputs == (("image", "float32", ("batch", 1, 28, 28)),)
     assert model.outputs == (("logits", "float32", ("batch", 10)),)
+    assert repr(model) == "<Model inferry/digits 1.0.0 fp32 on cpu>"
     report = model.report()
     assert report.model == "inferry/digits 1.0.0 fp32"
     assert (model.device, report.device, report.ep) == ("cpu", "cpu", "CPUExecutionProvider")

@@ -84,6 +84,19 @@ def test_without_pillow_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -
     assert 'hint: pip install "inferry[image]"' in told.stderr
 
 
+def test_ctrl_c_while_onnx_runtime_is_imported_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Native:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "onnxruntime":
+                error = ImportError("initialization failed")
+                raise error from KeyboardInterrupt()
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "onnxruntime"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Native(), *sys.meta_path])
+    assert run("inferry/digits").exit_code == 130
+
+
 def test_ctrl_c_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
