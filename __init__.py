@@ -6,20 +6,19 @@ TYPE_CHECKING = False  # known to type checkers; `typing` takes longer to import
 
 if TYPE_CHECKING:
     from .catalog.errors import Error
-    from .runtime.client import Client, load, run, search
+    from .runtime.client import Client, devices, load, run, search
     from .runtime.model import Model
+    from .runtime.profile import HostProfile
 
 __version__ = _version.VERSION
 
-__all__ = ["Client", "Error", "Model", "__version__", "load", "run", "search"]
+__all__ = ["Client", "Error", "HostProfile", "Model", "__version__", "devices", "load", "run", "search"]
 
 _HOMES = {
-    "Client": "runtime.client",
+    **dict.fromkeys(("Client", "devices", "load", "run", "search"), "runtime.client"),
     "Error": "catalog.errors",
+    "HostProfile": "runtime.profile",
     "Model": "runtime.model",
-    "load": "runtime.client",
-    "run": "runtime.client",
-    "search": "runtime.client",
 }
 
 

@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "search": ("runtime.commands.search", "Find models."),
     "show": ("runtime.commands.show", "Show what a model takes and returns, and its variants."),
     "run": ("runtime.commands.run", "Run a model once."),
+    "devices": ("runtime.commands.devices", "Show this machine and the devices that models could run on."),
 }
 """Each command: the module that is imported when it is called, and its line in the help."""
 SCHEMA_VERSION: Final = 1

@@ -16,9 +16,10 @@ Error (1: a bug of ours when nothing below fits)
 │   └── Closed                  a closed model was used
 ├── InvalidDocument (9)
 │   ├── InvalidManifest         a manifest's syntax or field
+│   ├── InvalidProfile          a host profile's syntax or field
 │   └── InvalidModel            bytes that ONNX Runtime cannot read as a model
 │       └── UnknownOperator     it needs an operator that this ONNX Runtime does not have
-└── MachineError (10)           a file of this program that cannot be read
+└── MachineError (10)           a file that cannot be read or written
 """
 
 from __future__ import annotations
@@ -115,6 +116,15 @@ class InvalidDocument(Error):
 
 class InvalidManifest(InvalidDocument, ValueError):
     """A manifest's syntax or field is wrong; ``field`` is its path, like ``variants[0].artifact.digest``, or empty."""
+
+    def __init__(self, message: str, *, field: str = "", hints: Iterable[str] = ()) -> None:
+        """Keep the field's path beside the words."""
+        super().__init__(message, hints=hints)
+        self.field = field
+
+
+class InvalidProfile(InvalidDocument, ValueError):
+    """A host profile's syntax or field is wrong; ``field`` is its path, like ``host.devices[1].name``, or empty."""
 
     def __init__(self, message: str, *, field: str = "", hints: Iterable[str] = ()) -> None:
         """Keep the field's path beside the words."""

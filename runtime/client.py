@@ -10,12 +10,14 @@ from ..catalog.errors import ModelNotFound, VersionNotFound
 from ..catalog.values.names import is_path, parse_request
 from ..index.client.source import FolderSource, Found, find_path
 from .describe import Description, of_release
+from .detect.detector import detect
 from .model import Model
 from .session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..catalog.values.host import Host
     from ..catalog.values.match import Match
     from .outputs import Outputs
 
@@ -67,6 +69,10 @@ class Client:
             if task in {None, match.task} and license in {None, match.license}
             if precision is None or precision in match.precisions
         ]
+
+    def devices(self) -> Host:
+        """Return what is known of this machine and its devices; what cannot be read is ``None``."""
+        return detect()
 
     def describe(self, name: str | os.PathLike[str]) -> Description:
         """Tell what a model is; a file that no manifest names is opened for it. Raises what ``load`` raises."""
@@ -123,6 +129,11 @@ def search(
 ) -> list[Match]:
     """``Client().search``."""
     return Client().search(query, task=task, precision=precision, license=license)
+
+
+def devices() -> Host:
+    """``Client().devices``."""
+    return Client().devices()
 
 
 def load(name: str | os.PathLike[str], *, precision: str | None = None) -> Model:

@@ -91,6 +91,27 @@ def test_show_tells_all_of_a_release_and_of_a_file(here: Path) -> None:
     assert model["size_bytes"] == (here / "model.onnx").stat().st_size
 
 
+def test_devices_has_the_promised_keys(tmp_path: Path) -> None:
+    host = answer("devices")["host"]
+    assert host.keys() >= {"platform", "devices", "onnxruntime", "ep_devices"}
+    assert host["ep_devices"] is None
+    assert host["onnxruntime"]["version"] == library().__version__
+    processor = host["devices"][0]
+    assert processor.keys() >= {"kind", "vendor_id", "device_id", "name", "memory_bytes", "driver"}
+    assert processor["kind"] == "cpu"
+    assert answer("devices", "--save", str(tmp_path / "here.json"))["host"]["devices"] == host["devices"]
+    error = answer("devices", "--save", str(tmp_path), code=10)["error"]
+    assert error["type"] == "MachineError"
+
+
+def test_devices_tells_origins_when_asked() -> None:
+    told = run("devices", "-v")
+    assert re.search(r"^platform +\w", told.stdout, re.MULTILINE)
+    assert re.search(r"^cpu ", told.stdout, re.MULTILINE)
+    assert "platform.os: from sys.platform\n" in told.stderr
+    assert ": from " not in run("devices").stderr
+
+
 FAILURES = {
     "unknown": (("show", "inferry/digist"), 3, "ModelNotFound", "did you mean inferry/digits?"),
     "version": (("run", "inferry/digits@2"), 3, "VersionNotFound", "there is inferry/digits@=1.0.0"),

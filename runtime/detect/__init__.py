@@ -1,0 +1,1 @@
+"""What this machine is: facts, each with its origin; files are read, no process is started, no library loaded."""

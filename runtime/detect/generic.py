@@ -1,0 +1,99 @@
+"""The detector for every system: what Python's standard library knows without asking another program."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+from ...catalog.values.host import MAX_COUNT, Cpu, Device, DeviceKind, Host, Memory, Platform, architecture
+from . import environment
+
+if TYPE_CHECKING:
+    from ...catalog.values.host import Excluded, OrtFacts, Os, Python
+
+SYSTEMS: Final[dict[str, Os]] = {"linux": "linux", "win32": "windows", "darwin": "macos"}
+"""Our word for what Python calls a system."""
+PCI_VENDORS: Final = {"GenuineIntel": "8086", "AuthenticAMD": "1022", "HygonGenuine": "1d94", "Shanghai": "1d17"}
+"""What a processor calls its vendor, and that vendor's PCI id (the pci.ids list); ONNX Runtime tells them by it too."""
+
+
+class Generic:
+    """Platform, processor count and memory; each system's own detector replaces the parts that it knows better."""
+
+    def host(self) -> Host:
+        """Return what is known; never raises and never waits."""
+        origins: dict[str, str] = {}
+        cpu = self.cpu(origins)
+        devices, searched, excluded = self.devices(origins)
+        return Host(
+            platform=self.platform(origins),
+            python=self.python(origins),
+            cpu=cpu,
+            memory=self.memory(origins),
+            devices=(self.processor(cpu, origins), *devices),
+            searched=("cpu", *searched),
+            excluded=excluded,
+            onnxruntime=self.onnxruntime(origins),
+            origins=origins,
+        )
+
+    def machine(self) -> str | None:
+        """Return what the system calls its machine, such as ``x86_64``."""
+        return os.uname().machine if hasattr(os, "uname") else None
+
+    def platform(self, origins: dict[str, str]) -> Platform:
+        """Return the operating system."""
+        origins["platform"] = "os.uname"
+        origins["platform.os"] = "sys.platform"
+        origins["platform.libc"] = origins["platform.libc_version"] = "os.confstr"
+        machine = self.machine()
+        libc, version = environment.libc()
+        return Platform(
+            os=SYSTEMS.get(sys.platform, "other"),
+            architecture=architecture(machine) if machine else None,
+            libc=libc,
+            libc_version=version,
+        )
+
+    def python(self, origins: dict[str, str]) -> Python | None:
+        """Return the Python that runs this program."""
+        origins["python"] = "sys.version_info"
+        origins["python.architecture"] = "os.uname"
+        return environment.python(self.machine())
+
+    def cpu(self, origins: dict[str, str]) -> Cpu:
+        """Return the processor."""
+        origins["cpu.threads"] = "os.cpu_count"
+        return Cpu(threads=os.cpu_count())
+
+    def memory(self, origins: dict[str, str]) -> Memory:
+        """Return the system's memory."""
+        origins["memory"] = "os.sysconf"
+        return Memory(total_bytes=_pages("SC_PHYS_PAGES"), free_bytes=_pages("SC_AVPHYS_PAGES"))
+
+    def processor(self, cpu: Cpu, origins: dict[str, str]) -> Device:
+        """Return the processor as a device."""
+        if "cpu" in origins:
+            origins["devices[0]"] = origins["cpu"]
+        return Device(kind="cpu", vendor_id=PCI_VENDORS.get(cpu.vendor or ""), name=cpu.name)
+
+    def devices(
+        self, origins: dict[str, str]
+    ) -> tuple[tuple[Device, ...], tuple[DeviceKind, ...], tuple[Excluded, ...]]:
+        """Return the other devices, the kinds that were looked for, and what is none to run on."""
+        del origins
+        return (), (), ()
+
+    def onnxruntime(self, origins: dict[str, str]) -> OrtFacts:
+        """Return what is installed of ONNX Runtime."""
+        return environment.onnxruntime(origins)
+
+
+def _pages(name: str) -> int | None:
+    """Return a number of pages in bytes."""
+    try:
+        count = os.sysconf(name) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+    return count if 0 < count <= MAX_COUNT else None
