@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from typing import Any
 
 import msgspec
 
 from .errors import InvalidManifest, InvalidName
+from .fields import wrong
 from .values.digest import Digest
 from .values.model import Release
 from .values.names import ModelName
@@ -25,13 +25,7 @@ def read_manifest(text: str, *, where: str) -> Release:
     except tomllib.TOMLDecodeError as error:
         raise InvalidManifest(f"{where}: {error}") from error
     except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at `$")
-        field = path.rstrip("`").lstrip(".")
-        # A value's own check names its field first, as in "margin: twice …".
-        if named := re.match(r"([a-z_]+): ", message):
-            field, message = f"{field}.{named[1]}".lstrip("."), message[named.end() :]
-        elif named := re.search(r"(?:required|unknown) field `(\w+)`", message):
-            field = f"{field}.{named[1]}".lstrip(".")
+        field, message = wrong(error)
         raise InvalidManifest(f"{where}: {field}: {message}", field=field) from error
 
 

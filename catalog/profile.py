@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import msgspec
 
 from .errors import InvalidProfile
+from .fields import wrong
 from .values.host import Host
 
 SCHEMA_VERSION: Final = 1
@@ -39,7 +39,7 @@ def read_profile(data: bytes, *, where: str) -> Host:
             )
         host = msgspec.json.decode(data, type=_Document).host
     except msgspec.ValidationError as error:
-        field, message = _told(error)
+        field, message = wrong(error)
         raise InvalidProfile(f"{where}: {field}: {message}", field=field) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidProfile(f"{where}: {error}") from error
@@ -69,15 +69,3 @@ def _check(host: Host, where: str) -> None:
                 field=field,
                 hints=("inferry devices --save FILE writes one",),
             )
-
-
-def _told(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return the path of the field that is wrong, and what is."""
-    message, _, path = str(error).partition(" - at `$")
-    field = path.rstrip("`").lstrip(".")
-    # A value's own check names its field first, as in "build: -1 …".
-    if named := re.match(r"([a-z_]+): ", message):
-        return f"{field}.{named[1]}".lstrip("."), message[named.end() :]
-    if named := re.search(r"(?:required|unknown) field `(\w+)`", message):
-        field = f"{field}.{named[1]}".lstrip(".")
-    return field, message

@@ -1,7 +1,9 @@
-"""Blobs: bytes that are handed on only after they matched their digest."""
+"""Blobs: bytes that are handed on only after they matched their digest, and files that are written as a whole."""
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..catalog.errors import MachineError, VerificationError
@@ -34,3 +36,16 @@ def read_verified(path: Path, artifact: Artifact) -> bytes:
             hints=("it was changed or cut short: install inferry again",),
         )
     return data
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file as a whole: an earlier one is replaced, or left as it is; ``MachineError`` where it cannot be."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        partial.write_bytes(data)
+        partial.replace(path)
+    except OSError as error:
+        raise MachineError(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            partial.unlink()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from ..catalog.errors import MachineError
+from ..index.blobs import write_whole
 from .arrays import dtype, encode, is_array
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
@@ -70,15 +69,7 @@ class Outputs(dict[str, "NDArray[Any]"]):
             MachineError: the file cannot be written.
         """
         file = Path(path)
-        data, partial = encode(self, file.suffix.lower()), file.with_name(f".{file.name}.{os.getpid()}")
-        try:
-            partial.write_bytes(data)
-            partial.replace(file)
-        except OSError as error:
-            raise MachineError(f"{file} cannot be written: {error.strerror or error}") from error
-        finally:
-            with suppress(OSError):
-                partial.unlink()
+        write_whole(file, encode(self, file.suffix.lower()))
 
     def told(self) -> list[str]:
         """Return lines for a person: an output's best labels with their scores, or its dtype, shape and values."""

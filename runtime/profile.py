@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from ..catalog.errors import MachineError
 from ..catalog.profile import read_profile, write_profile
+from ..index.blobs import write_whole
 
 if TYPE_CHECKING:
+    import os
+
     from ..catalog.values.host import Host
 
 
@@ -42,13 +43,4 @@ class HostProfile(NamedTuple):
 
         An earlier file is replaced as a whole, or left as it is; ``MachineError`` where it cannot be written.
         """
-        file = Path(path)
-        partial = file.with_name(f".{file.name}.{os.getpid()}")
-        try:
-            partial.write_bytes(write_profile(self.host))
-            partial.replace(file)
-        except OSError as error:
-            raise MachineError(f"{file} cannot be written: {error.strerror or error}") from error
-        finally:
-            with suppress(OSError):
-                partial.unlink()
+        write_whole(Path(path), write_profile(self.host))
