@@ -14,6 +14,8 @@ Os = Literal["windows", "linux", "macos", "other"]
 DeviceKind = Literal["cpu", "gpu", "npu"]
 DriverScheme = Literal["wddm", "vendor-package", "linux"]
 """Whose numbering a driver's version follows: they cannot be compared with each other."""
+Api = Literal["cuda-compute", "d3d12", "vulkan"]
+"""What an API level is of: CUDA's compute capability, Direct3D 12's feature level (``12.1``), Vulkan's version."""
 
 MAX_COUNT: Final = 2**53 - 1
 """The largest number that every reader of JSON takes exactly; of bytes, 9 PB."""
@@ -160,6 +162,8 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     software: bool = False
     """Whether a program plays it, or a hypervisor: used only where it is named."""
     driver: Driver | None = None
+    apis: dict[Api, str] = {}
+    """The level of each API that is known of; one that is missing is unknown."""
     pci: str | None = None
     """Its address, ``0000:01:00.0``; lives one boot."""
     luid: str | None = None
@@ -173,6 +177,8 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 raise ValueError(f"{name}: `{text[:100]}` is not written in four lower-case hexadecimal digits an id")
         _is_count("memory_bytes", self.memory_bytes)
         _is_count("shared_bytes", self.shared_bytes)
+        for level in self.apis.values():
+            _is_version("apis", level)
 
 
 class Excluded(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
