@@ -54,6 +54,9 @@ def _host(asked: Requirement, host: Host) -> Iterator[Reason]:
         have = host.platform.architecture
         rule = _Rule("architecture", " or ".join(asked.architectures), origin)
         yield rule.says(have, holds=have in asked.architectures)
+    if asked.python:
+        python = host.python.version if host.python else None
+        yield _Rule("python", asked.python, origin).says(python, holds=_within(python, asked.python))
     if asked.onnxruntime:
         yield _onnxruntime(asked.onnxruntime, host, origin)
     if asked.cpu_features:
@@ -76,22 +79,28 @@ def _os(rule: OsRule, host: Host, origin: str) -> Iterator[Reason]:
         holds = build is not None and build >= rule.build_at_least
         required = f"{system} build {rule.build_at_least} or later"
         yield _Rule("os-build", required, origin, f"update to {required}").says(_text(build), holds=holds)
-    if rule.version_at_least is not None:
-        version = host.platform.version
-        holds = version is not None and numbers(version) >= numbers(rule.version_at_least)
-        required = f"{system} {rule.version_at_least} or later"
-        yield _Rule("os-version", required, origin, f"update to {required}").says(version, holds=holds)
+    for name, what, version, least in (
+        ("os-version", system, host.platform.version, rule.version_at_least),
+        ("libc", "glibc", host.platform.libc_version if host.platform.libc == "glibc" else None, rule.glibc_at_least),
+    ):
+        if least is not None:
+            holds = version is not None and numbers(version) >= numbers(least)
+            required = f"{what} {least} or later"
+            yield _Rule(name, required, origin, f"update to {required}").says(version, holds=holds)
+
+
+def _within(version: str | None, specifier: str) -> bool:
+    from packaging.specifiers import SpecifierSet
+
+    return version is not None and SpecifierSet(specifier).contains(version, prereleases=True)
 
 
 def _onnxruntime(specifier: str, host: Host, origin: str) -> Reason:
-    from packaging.specifiers import SpecifierSet
-
     told = host.onnxruntime
     fix = f'pip install "onnxruntime{specifier}"'
     if told.module is False:
         return Reason("onnxruntime", "no", "none installed", specifier, origin, fix)
-    holds = told.version is not None and SpecifierSet(specifier).contains(told.version, prereleases=True)
-    return _Rule("onnxruntime", specifier, origin, fix).says(told.version, holds=holds)
+    return _Rule("onnxruntime", specifier, origin, fix).says(told.version, holds=_within(told.version, specifier))
 
 
 def _device(asked: Requirement, host: Host, device: Device) -> Iterator[Reason]:

@@ -1,9 +1,9 @@
-"""Manifests: TOML text becomes a release; what is wrong is told with the path of its field."""
+"""Manifests: TOML text becomes a release or an EP package; what is wrong is told with the path of its field."""
 
 from __future__ import annotations
 
 import tomllib
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -12,6 +12,9 @@ from .fields import wrong
 from .values.digest import Digest
 from .values.model import Release
 from .values.names import ModelName
+from .values.package import EpPackage, PackageName
+
+_Document = TypeVar("_Document", Release, EpPackage)
 
 
 def read_manifest(text: str, *, where: str) -> Release:
@@ -20,8 +23,17 @@ def read_manifest(text: str, *, where: str) -> Release:
     Raises:
         InvalidManifest: the text is no TOML, or a field is missing, unknown or wrong; ``field`` names it.
     """
+    return _read(text, Release, where)
+
+
+def read_package(text: str, *, where: str) -> EpPackage:
+    """Return the EP package that the TOML in ``text`` describes; raise what ``read_manifest`` raises."""
+    return _read(text, EpPackage, where)
+
+
+def _read(text: str, kind: type[_Document], where: str) -> _Document:
     try:
-        return msgspec.convert(tomllib.loads(text), Release, dec_hook=_decode)
+        return msgspec.convert(tomllib.loads(text), kind, dec_hook=_decode)
     except tomllib.TOMLDecodeError as error:
         raise InvalidManifest(f"{where}: {error}") from error
     except msgspec.ValidationError as error:
@@ -30,9 +42,9 @@ def read_manifest(text: str, *, where: str) -> Release:
 
 
 def _decode(kind: type, value: Any) -> Any:  # noqa: ANN401 - msgspec's signature
-    if kind not in {Digest, ModelName} or not isinstance(value, str):
+    if kind not in {Digest, ModelName, PackageName} or not isinstance(value, str):
         raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
     try:
-        return Digest.parse(value) if kind is Digest else ModelName.parse(value)
+        return kind.parse(value)
     except InvalidName as error:
         raise ValueError(error.message) from error

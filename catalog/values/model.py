@@ -10,6 +10,7 @@ import msgspec
 from .digest import Digest
 from .names import ModelName
 from .picture import Picture
+from .requirement import Requirement
 from .version import CANONICAL
 
 Precision = Literal["fp32", "fp16", "bf16", "int8", "int4", "mixed"]
@@ -77,6 +78,10 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     precision: Precision
     artifact: Artifact
     """The ONNX file."""
+    eps: tuple[str, ...] = ()
+    """The execution providers that it was built for, by name; empty where any will do."""
+    requires: Requirement | None = None
+    """What it needs of a host, beside what its operators need."""
     accuracy_loss: float | None = None
     """Share of the publisher's held-out set, 0 to 1, by which this one gets fewer right than the first variant does.
 
@@ -115,6 +120,8 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The first is the one that runs where nothing else is asked for."""
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
+    accuracy_limit: float | None = None
+    """The share of accuracy that may be lost, 0 to 1, for int8 to be chosen on a CPU; ``None``: it is not chosen."""
     golden: tuple[Golden, ...] = ()
     """What a machine can prove its own results with."""
     card: Artifact | None = None

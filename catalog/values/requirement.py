@@ -52,11 +52,15 @@ class OsRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Of Windows: 26100 is Windows 11 24H2."""
     version_at_least: str | None = None
     """Of macOS, or of the Linux kernel."""
+    glibc_at_least: str | None = None
+    """Of Linux: what wheels for ``manylinux_2_28`` need."""
 
     def __post_init__(self) -> None:
         """Refuse what is no version; raise ``ValueError`` naming the field."""
-        if self.version_at_least is not None and not VERSION.fullmatch(self.version_at_least):
-            raise ValueError(f"version_at_least: `{self.version_at_least[:100]}` is not made of numbers with dots")
+        for name in ("version_at_least", "glibc_at_least"):
+            version = getattr(self, name)
+            if version is not None and not VERSION.fullmatch(version):
+                raise ValueError(f"{name}: `{version[:100]}` is not made of numbers with dots")
 
 
 class DeviceRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -111,6 +115,8 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """One of them."""
     architectures: tuple[str, ...] = ()
     """``x64``, ``arm64``; one of them."""
+    python: str = ""
+    """Which versions of Python, as a specifier of PEP 440: those that there are wheels for."""
     onnxruntime: str = ""
     """Which versions of ONNX Runtime, as a specifier of PEP 440: ``>=1.24.4``."""
     cpu_features: tuple[str, ...] = ()

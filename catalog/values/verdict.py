@@ -21,6 +21,11 @@ class Reason(NamedTuple):
     fix: str = ""
     """What would make it fit; empty where nothing on this machine can."""
 
+    def words(self) -> str:
+        """Return all of it as one line."""
+        told = f"{self.rule}: {self.observed}, required: {self.required} ({self.origin})"
+        return f"{told}; {self.fix}" if self.fix else told
+
 
 class Verdict(NamedTuple):
     """What all rules say together; true where it fits."""

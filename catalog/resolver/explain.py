@@ -1,0 +1,117 @@
+"""A resolution in words, and as a document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from .candidates import NOWHERE
+from .order import why
+
+if TYPE_CHECKING:
+    from ..values.verdict import Reason
+    from .candidates import Candidate, Offer
+    from .resolution import Resolution
+
+_ASKED_FIRST: Final = ("ep", "device", "precision", "channel", "delivery")
+
+
+def named(candidate: Candidate) -> str:
+    """Return a candidate's name for people."""
+    return f"{candidate.fitted.variant.name} on {_offer(candidate.offer)}"
+
+
+def explain(resolution: Resolution) -> list[str]:
+    """Return the choice and why it beat the second, then each rejection with what would change it, a line each."""
+    model = f"{resolution.model.name} {resolution.model.version}"
+    best, second = resolution.best, resolution.runner_up
+    lines = [f"{model}: {named(best)}" if best else f"{model}: nothing fits this host"]
+    if best and second:
+        name, words = why(resolution.ranked[0], resolution.ranked[1])
+        lines.append(f"second: {named(second)}; {name}: {words}")
+    others = [candidate for _, candidate in resolution.ranked[2:] if candidate.fits]
+    lines += [f"also fits: {_grouped(group)}" for group in _by_offer(others)]
+    lines += [f"no: {_grouped(group)}: {decisive(group[0]).words()}" for group in _by_reason(resolution.rejected)]
+    return lines
+
+
+def document(resolution: Resolution) -> dict[str, Any]:
+    """Return the choice, and every candidate with all its reasons, for JSON."""
+    best = resolution.best
+    return {
+        "plan": _plan(resolution, best) if best else None,
+        "candidates": [
+            {
+                **_described(candidate),
+                "fits": candidate.fits,
+                "outcome": candidate.verdict.outcome,
+                "reasons": [reason._asdict() for reason in candidate.verdict.reasons],
+            }
+            for _, candidate in resolution.ranked
+        ],
+    }
+
+
+def decisive(candidate: Candidate) -> Reason:
+    """Return the reason that is told for a rejection: what was asked first, then the first rule that fails."""
+    against = candidate.verdict.against
+    return min(against, key=lambda reason: (reason.rule not in _ASKED_FIRST, reason.outcome == "unknown"))
+
+
+def _plan(resolution: Resolution, best: Candidate) -> dict[str, Any]:
+    artifact = best.fitted.variant.artifact
+    return {
+        "model": resolution.model.name,
+        "version": resolution.model.version,
+        **_described(best),
+        "artifacts": [
+            {
+                "path": artifact.path,
+                "sha256": artifact.digest.partition(":")[2],
+                "size_bytes": artifact.size_bytes,
+            }
+        ],
+        "download_bytes": 0,
+    }
+
+
+def _described(candidate: Candidate) -> dict[str, Any]:
+    variant, offer = candidate.fitted.variant, candidate.offer
+    device = offer.device
+    return {
+        "variant": variant.name,
+        "precision": variant.precision,
+        "ep": offer.package.ep,
+        "ep_package": f"{offer.package.name}@{offer.release.version}",
+        "delivery": offer.delivery,
+        "device": {
+            "kind": device.kind,
+            "vendor_id": device.vendor_id,
+            "device_id": device.device_id,
+            "name": device.name,
+        },
+    }
+
+
+def _offer(offer: Offer) -> str:
+    device = offer.device
+    where = device.kind if offer.place == NOWHERE or not device.name else f"{device.kind} {device.name}"
+    return f"{offer.package.ep} ({offer.package.name} {offer.release.version}, {offer.delivery}), {where}"
+
+
+def _grouped(group: list[Candidate]) -> str:
+    variants = ", ".join(dict.fromkeys(candidate.fitted.variant.name for candidate in group))
+    return f"{variants} on {_offer(group[0].offer)}"
+
+
+def _by_offer(found: list[Candidate]) -> list[list[Candidate]]:
+    groups: dict[int, list[Candidate]] = {}
+    for candidate in found:
+        groups.setdefault(id(candidate.offer), []).append(candidate)
+    return list(groups.values())
+
+
+def _by_reason(found: list[Candidate]) -> list[list[Candidate]]:
+    groups: dict[tuple[int, Reason], list[Candidate]] = {}
+    for candidate in found:
+        groups.setdefault((id(candidate.offer), decisive(candidate)), []).append(candidate)
+    return list(groups.values())

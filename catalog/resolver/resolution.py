@@ -1,0 +1,48 @@
+"""The one answer: which candidate is chosen, and where all others stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from .candidates import candidates
+from .order import ordered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..values.host import Host
+    from ..values.model import Release
+    from ..values.package import EpPackage
+    from ..values.plan import Request
+    from .candidates import Candidate
+    from .order import Key
+
+
+class Resolution(NamedTuple):
+    """Every candidate for a model on a host, the best first."""
+
+    model: Release
+    host: Host
+    request: Request
+    ranked: list[tuple[Key, Candidate]]
+
+    @property
+    def best(self) -> Candidate | None:
+        """The one that is chosen; ``None`` where nothing fits."""
+        return self.ranked[0][1] if self.ranked and self.ranked[0][1].fits else None
+
+    @property
+    def runner_up(self) -> Candidate | None:
+        """The one that would be chosen without the best."""
+        return self.ranked[1][1] if len(self.ranked) > 1 and self.ranked[1][1].fits else None
+
+    @property
+    def rejected(self) -> list[Candidate]:
+        """Those that do not fit."""
+        return [candidate for _, candidate in self.ranked if not candidate.fits]
+
+
+def resolve(model: Release, packages: Iterable[EpPackage], host: Host, request: Request) -> Resolution:
+    """Judge every candidate and put them into the documented order; raises what ``candidates`` raises."""
+    found = candidates(model, packages, host, request)
+    return Resolution(model, host, request, ordered(found, request.policy or "default", model))
