@@ -16,7 +16,7 @@ Error (1: a bug of ours when nothing below fits)
 │   └── Closed                  a closed model was used
 ├── InvalidDocument (9)
 │   ├── InvalidManifest         a manifest's syntax or field
-│   └── InvalidModel            bytes that ONNX Runtime cannot read as a model
+│   └── InvalidModel            bytes that are no model, or none that ONNX Runtime can read
 │       └── UnknownOperator     it needs an operator that this ONNX Runtime does not have
 └── MachineError (10)           a file of this program that cannot be read
 """
@@ -123,7 +123,7 @@ class InvalidManifest(InvalidDocument, ValueError):
 
 
 class InvalidModel(InvalidDocument, ValueError):
-    """Bytes that ONNX Runtime cannot read as a model."""
+    """Bytes that are no model, or none that ONNX Runtime can read."""
 
 
 class UnknownOperator(InvalidModel):
