@@ -10,6 +10,7 @@ import msgspec
 
 from .errors import InvalidManifest, InvalidName
 from .values.digest import Digest
+from .values.graph import Operator
 from .values.model import Release
 from .values.names import ModelName
 
@@ -36,9 +37,9 @@ def read_manifest(text: str, *, where: str) -> Release:
 
 
 def _decode(kind: type, value: Any) -> Any:  # noqa: ANN401 - msgspec's signature
-    if kind not in {Digest, ModelName} or not isinstance(value, str):
+    if not issubclass(kind, Digest | ModelName | Operator) or not isinstance(value, str):
         raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
     try:
-        return Digest.parse(value) if kind is Digest else ModelName.parse(value)
+        return kind.parse(value)
     except InvalidName as error:
         raise ValueError(error.message) from error

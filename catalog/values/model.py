@@ -8,6 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from .digest import Digest
+from .graph import Graph
 from .names import ModelName
 from .picture import Picture
 from .version import CANONICAL
@@ -77,6 +78,8 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     precision: Precision
     artifact: Artifact
     """The ONNX file."""
+    graph: Graph | None = None
+    """What the file needs of a runtime, as it is read from its bytes."""
     accuracy_loss: float | None = None
     """Share of the publisher's held-out set, 0 to 1, by which this one gets fewer right than the first variant does.
 
