@@ -56,7 +56,7 @@ def _host(asked: Requirement, host: Host) -> Iterator[Reason]:
         yield rule.says(have, holds=have in asked.architectures)
     if asked.python:
         python = host.python.version if host.python else None
-        yield _Rule("python", asked.python, origin).says(python, holds=_within(python, asked.python))
+        yield _Rule("python", asked.python, origin).says(python, holds=within(python, asked.python))
     if asked.onnxruntime:
         yield _onnxruntime(asked.onnxruntime, host, origin)
     if asked.cpu_features:
@@ -89,7 +89,8 @@ def _os(rule: OsRule, host: Host, origin: str) -> Iterator[Reason]:
             yield _Rule(name, required, origin, f"update to {required}").says(version, holds=holds)
 
 
-def _within(version: str | None, specifier: str) -> bool:
+def within(version: str | None, specifier: str) -> bool:
+    """Return whether a version is one of those that a specifier of PEP 440 takes, pre-releases among them."""
     from packaging.specifiers import SpecifierSet
 
     return version is not None and SpecifierSet(specifier).contains(version, prereleases=True)
@@ -100,7 +101,7 @@ def _onnxruntime(specifier: str, host: Host, origin: str) -> Reason:
     fix = f'pip install "onnxruntime{specifier}"'
     if told.module is False:
         return Reason("onnxruntime", "no", "none installed", specifier, origin, fix)
-    return _Rule("onnxruntime", specifier, origin, fix).says(told.version, holds=_within(told.version, specifier))
+    return _Rule("onnxruntime", specifier, origin, fix).says(told.version, holds=within(told.version, specifier))
 
 
 def _device(asked: Requirement, host: Host, device: Device) -> Iterator[Reason]:

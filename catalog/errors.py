@@ -17,7 +17,7 @@ Error (1: a bug of ours when nothing below fits)
 ├── InvalidDocument (9)
 │   ├── InvalidManifest         a manifest's syntax or field
 │   ├── InvalidProfile          a host profile's syntax or field
-│   └── InvalidModel            bytes that ONNX Runtime cannot read as a model
+│   └── InvalidModel            bytes that are no model, or none that ONNX Runtime can read
 │       └── UnknownOperator     it needs an operator that this ONNX Runtime does not have
 └── MachineError (10)           a file that cannot be read or written
 """
@@ -133,7 +133,7 @@ class InvalidProfile(InvalidDocument, ValueError):
 
 
 class InvalidModel(InvalidDocument, ValueError):
-    """Bytes that ONNX Runtime cannot read as a model."""
+    """Bytes that are no model, or none that ONNX Runtime can read."""
 
 
 class UnknownOperator(InvalidModel):

@@ -10,6 +10,7 @@ import msgspec
 from .errors import InvalidManifest, InvalidName
 from .fields import wrong
 from .values.digest import Digest
+from .values.graph import Operator
 from .values.model import Release
 from .values.names import ModelName
 from .values.package import EpPackage, PackageName
@@ -42,7 +43,7 @@ def _read(text: str, kind: type[_Document], where: str) -> _Document:
 
 
 def _decode(kind: type, value: Any) -> Any:  # noqa: ANN401 - msgspec's signature
-    if kind not in {Digest, ModelName, PackageName} or not isinstance(value, str):
+    if not issubclass(kind, Digest | ModelName | PackageName | Operator) or not isinstance(value, str):
         raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
     try:
         return kind.parse(value)

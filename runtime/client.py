@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..catalog.errors import ModelNotFound, VersionNotFound
 from ..catalog.values.names import is_path, parse_request
-from ..index.client.source import FolderSource, Found, find_path
-from .describe import Description, of_release
+from ..index.client.source import Chosen, FolderSource, Found, find_path
+from .describe import Description, of_file, of_release
 from .detect.detector import detect
 from .model import Model
 from .session import Session
@@ -79,8 +79,9 @@ class Client:
         found = self.find(name)
         if found.release:
             return of_release(os.fspath(name), found.release)
-        with self.open(found) as model:
-            return Description(os.fspath(name), model.inputs, model.outputs, found.size_bytes)
+        chosen = found.choose()
+        with _opened(found, chosen) as model:
+            return of_file(os.fspath(name), model, chosen.data)
 
     def load(self, name: str | os.PathLike[str], *, precision: str | None = None) -> Model:
         """Find, verify and open a model.
@@ -109,15 +110,18 @@ class Client:
 
     def open(self, found: Found, *, precision: str | None = None) -> Model:
         """Verify and open what ``find`` returned; raises what ``load`` raises."""
-        chosen = found.choose(precision)
-        session = Session(chosen.data, name=chosen.name, folder=chosen.folder)
-        told = found.release.inputs if found.release else ()
-        return Model(found.release, session, {each.name: found.read(each.sample) for each in told if each.sample})
+        return _opened(found, found.choose(precision))
 
     def run(self, name: str | os.PathLike[str], inputs: Mapping[str, Any], *, precision: str | None = None) -> Outputs:
         """Load a model, run it once and close it; raises what ``load`` and ``Model.run`` raise."""
         with self.load(name, precision=precision) as model:
             return model.run(inputs)
+
+
+def _opened(found: Found, chosen: Chosen) -> Model:
+    session = Session(chosen.data, name=chosen.name, folder=chosen.folder)
+    told = found.release.inputs if found.release else ()
+    return Model(found.release, session, {each.name: found.read(each.sample) for each in told if each.sample})
 
 
 def search(

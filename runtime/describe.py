@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ..catalog.ort_versions import ort_range
 from .ort import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
+    from ..catalog.values.graph import Graph
     from ..catalog.values.model import Release, Variant
+    from .model import Model
 
 _PLAIN: Final = re.compile(r"[\w./\\:@%+~-]+")
 _UNIT: Final = 1000
@@ -25,6 +28,8 @@ class Description(NamedTuple):
     outputs: tuple[Tensor, ...]
     size_bytes: int
     """Of the ONNX file; of a release's first variant."""
+    graph: Graph | None
+    """What that file needs of a runtime; ``None`` where no manifest says so, or it is in ONNX Runtime's own format."""
     release: Release | None = None
 
     def command(self) -> str:
@@ -43,6 +48,7 @@ class Description(NamedTuple):
             "license": it.license if it else None,
             "summary": it.summary if it else None,
             "size_bytes": self.size_bytes,
+            **_needs(self.graph),
             "variants": [
                 {
                     "name": each.name,
@@ -50,6 +56,7 @@ class Description(NamedTuple):
                     "size_bytes": each.artifact.size_bytes,
                     "digest": each.artifact.digest,
                     "accuracy_loss": each.accuracy_loss,
+                    **_needs(each.graph),
                 }
                 for each in (it.variants if it else ())
             ],
@@ -68,7 +75,18 @@ class Description(NamedTuple):
             )
         for kind, tensors in (("inputs", self.inputs), ("outputs", self.outputs)):
             lines += [kind, *_indented((each.name, each.told(), self._pipeline(each.name)) for each in tensors)]
-        return [*lines, f"try: {self.command()}"]
+        return [*lines, *self._operators(), f"try: {self.command()}"]
+
+    def _operators(self) -> list[str]:
+        """Return what is told of operators: one line, or one for each of the variants that differ."""
+        graphs = [(each.name, each.graph) for each in self.release.variants] if self.release else [("", self.graph)]
+        told: dict[str, list[str]] = {}
+        for name, graph in graphs:
+            if graph:
+                told.setdefault(_told(graph), []).append(name)
+        if len(told) == 1:
+            return [f"operators  {line}" for line in told]
+        return ["operators", *_indented((", ".join(names), line) for line, names in told.items())] if told else []
 
     def _pipeline(self, name: str) -> str:
         """Return what the release declares of an input or output, beside dtype and shape."""
@@ -81,6 +99,15 @@ class Description(NamedTuple):
         return ""
 
 
+def of_file(name: str, model: Model, data: bytes) -> Description:
+    """Describe the file ``data`` that ``model`` was opened from; raise ``InvalidModel`` where it cannot be read."""
+    from ..catalog.operators import read_graph
+
+    # ONNX Runtime opens files in its own format too (a flatbuffer named ORTM), which have no operators but kernels.
+    graph = None if data[4:8] == b"ORTM" else read_graph(data)
+    return Description(name, model.inputs, model.outputs, len(data), graph)
+
+
 def of_release(name: str, release: Release) -> Description:
     """Describe a release from its manifest alone."""
     return Description(
@@ -88,6 +115,7 @@ def of_release(name: str, release: Release) -> Description:
         tuple(Tensor(told.name, told.dtype, told.shape) for told in release.inputs),
         tuple(Tensor(told.name, told.dtype, told.shape) for told in release.outputs),
         release.variants[0].artifact.size_bytes,
+        release.variants[0].graph,
         release,
     )
 
@@ -114,6 +142,28 @@ def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
     rows = list(rows)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _needs(graph: Graph | None) -> dict[str, Any]:
+    """Return what a file needs of a runtime, for JSON."""
+    if graph is None:
+        return dict.fromkeys(("ir_version", "opsets", "operators", "external", "onnxruntime"))
+    return {
+        "ir_version": graph.ir_version,
+        "opsets": graph.opsets,
+        "operators": [{"domain": it.domain, "type": it.type, "opset": it.opset} for it in graph.operators],
+        "external": list(graph.external),
+        "onnxruntime": ort_range(graph),
+    }
+
+
+def _told(graph: Graph) -> str:
+    """Return the same for people: names alone, as nearly always all are of the opset that is imported."""
+    names = dict.fromkeys(it.partition("@")[0] for it in graph.operators)
+    sets = [f"{domain or 'opset'} {version}" for domain, version in graph.opsets.items()]
+    return (
+        f"{', '.join(names)} ({', '.join([*sets, f'IR {graph.ir_version}'])})  ONNX Runtime {ort_range(graph)}".lstrip()
+    )
 
 
 def _lost(variant: Variant) -> str:

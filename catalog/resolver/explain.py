@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from .candidates import NOWHERE
+from .offers import NOWHERE
 from .order import why
 
 if TYPE_CHECKING:
     from ..values.verdict import Reason
-    from .candidates import Candidate, Offer
+    from .candidates import Candidate
+    from .offers import Offer
     from .resolution import Resolution
 
 _ASKED_FIRST: Final = ("ep", "device", "precision", "channel", "delivery")

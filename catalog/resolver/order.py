@@ -8,7 +8,8 @@ from ..policy import device_class, place
 
 if TYPE_CHECKING:
     from ..values.model import Release, Variant
-    from .candidates import Candidate, Offer
+    from .candidates import Candidate
+    from .offers import Offer
 
 REACH: Final = ("vendor", "generic", "cpu")
 PRECISIONS: Final = {

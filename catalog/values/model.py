@@ -8,6 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from .digest import Digest
+from .graph import Graph
 from .names import ModelName
 from .picture import Picture
 from .requirement import Requirement
@@ -78,6 +79,8 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     precision: Precision
     artifact: Artifact
     """The ONNX file."""
+    graph: Graph | None = None
+    """What the file needs of a runtime, as it is read from its bytes."""
     eps: tuple[str, ...] = ()
     """The execution providers that it was built for, by name; empty where any will do."""
     requires: Requirement | None = None

@@ -47,6 +47,7 @@ name = "fp32"
 precision = "fp32"
 accuracy_loss = 0.25
 artifact = { path = "thing.onnx", media_type = "application/vnd.onnx", digest = "sha256:DIGEST", size_bytes = 9 }
+graph = { ir_version = 8, opsets = { "" = 17, acme = 2 }, operators = ["Conv@17", "acme:F@2", "b:C"], external = ["w"] }
 """.replace("DIGEST", 64 * "a").replace(
     "CROP", '{ shrink = 112, median = 3, flatten = "plane", threshold = "otsu", drop_below = 0.06, dilate = 2 }'
 )
@@ -87,6 +88,19 @@ CASES = {
     "too much around": ("dilate = 2", "dilate = 17", "inputs[0].picture.crop.dilate"),
     "less around than none": ("dilate = 2", "dilate = -1", "inputs[0].picture.crop.dilate"),
     "no threshold": ('threshold = "otsu", ', "", "inputs[0].picture.crop.threshold"),
+    "an IR version below all": ("ir_version = 8", "ir_version = -8", "variants[0].graph.ir_version"),
+    "an opset beyond all": ("acme = 2", "acme = 2147483648", "variants[0].graph.opsets[...]"),
+    "an opset that is no number": ("acme = 2", 'acme = "2"', "variants[0].graph.opsets[...]"),
+    "a domain with a blank": ("acme = 2", '"ac me" = 2', "variants[0].graph.opsets"),
+    "ai.onnx in full": ('"" = 17', '"ai.onnx" = 17', "variants[0].graph.opsets"),
+    "an operator that is none": ("acme:F@2", "acme F", "variants[0].graph.operators[1]"),
+    "an operator's type": ('"Conv@17"', "17", "variants[0].graph.operators[0]"),
+    "an operator of a later set": ("Conv@17", "Conv@18", "variants[0].graph.operators"),
+    "an operator of no set": ("acme = 2", "other = 2", "variants[0].graph.operators"),
+    "operators in disorder": ("Conv@17", "z:Conv", "variants[0].graph.operators"),
+    "a file twice": ('["w"]', '["w", "w"]', "variants[0].graph.external"),
+    "a graph of no versions": ("ir_version = 8, ", "", "variants[0].graph.ir_version"),
+    "a range by hand": ("ir_version = 8, ", 'onnxruntime = ">=1.2", ir_version = 8, ', "variants[0].graph.onnxruntime"),
     "labels of no place": ('["a", "b"]', '["a"]', "outputs[0].labels"),
     "a scale of nothing": ("margin = 4", "scale = 0.0", "inputs[0].picture.scale"),
 }
@@ -100,6 +114,12 @@ def test_a_good_one_becomes_a_release() -> None:
     assert release.inputs[0].picture.size == (28, 20)
     assert release.outputs[0].labels == ("a", "b")
     assert release.variants[0].accuracy_loss == 0.25
+    assert release.variants[0].graph
+    assert [(each.domain, each.type, each.opset) for each in release.variants[0].graph.operators] == [
+        ("", "Conv", 17),
+        ("acme", "F", 2),
+        ("b", "C", None),
+    ]
     assert (release.golden[0].inputs.path, release.golden[0].outputs.path) == ("in.npz", "out.npz")
     assert release.card
     assert release.card.media_type == "text/markdown"

@@ -10,6 +10,8 @@ import numpy as np
 import onnx
 import pytest
 
+from inferry.catalog.operators import read_graph
+from inferry.catalog.ort_versions import ort_range
 from inferry.catalog.values.names import ModelName
 from inferry.index.client.source import BUILT_IN, MANIFEST, FolderSource, Found
 from inferry.runtime.session import Session
@@ -87,6 +89,14 @@ def test_each_graph_is_for_old_runtimes_too(place: int) -> None:
         assert [side.dim_param or side.dim_value for side in tensor.shape.dim] == shape
     weights = {onnx.TensorProto.DataType.Name(one.data_type) for one in model.graph.initializer if len(one.dims) > 1}
     assert weights == {("FLOAT", "FLOAT16", "INT8")[place]}
+
+
+@pytest.mark.parametrize("place", range(3), ids=VARIANTS)
+def test_the_manifest_tells_what_each_graph_needs(place: int) -> None:
+    variant = release().variants[place]
+    needed = read_graph(found().read(variant.artifact))
+    assert variant.graph == needed
+    assert ort_range(needed) == ">=1.12"
 
 
 @pytest.mark.parametrize("place", range(3), ids=VARIANTS)

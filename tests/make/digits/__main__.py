@@ -26,7 +26,7 @@ from inferry.tests.make.digits.data import Shapes, sets
 from inferry.tests.make.digits.graph import build, sealed
 from inferry.tests.make.digits.net import EPOCHS, train
 from inferry.tests.make.digits.pictures import MANIFEST, tensors
-from inferry.tests.make.digits.release import CARD, packed, table, write, write_loss
+from inferry.tests.make.digits.release import CARD, packed, table, write, write_graph, write_loss
 from inferry.tests.make.digits.variants import eight_bits, half
 
 ASSET = MANIFEST.parents[4] / "tests/assets/digits.json"
@@ -115,6 +115,7 @@ def main() -> None:
     models, unseen = variants(images, labels), measured(held)
     for name, model in models.items():
         write(f"digits-{name}.onnx", model)
+        write_graph(f"digits-{name}.onnx", model)
     inputs = golden(unseen)
     write("golden-inputs.npz", packed(image=inputs))
     write("golden-outputs.npz", packed(logits=run(models["fp32"], inputs)))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import re
 from pathlib import Path
 
 import numpy as np
 
+from inferry.catalog.operators import read_graph
 from inferry.tests.make.digits.pictures import MANIFEST
 
 RELEASE = MANIFEST.parent
@@ -27,6 +29,20 @@ def write(path: str, data: bytes) -> None:
 def write_loss(variant: str, loss: float) -> None:
     """Write what a variant loses against the first one into the manifest."""
     _fill(rf'(name = "{variant}"\nprecision = .+\naccuracy_loss = ).+\n', f"\\g<1>{loss:.4f}\n")
+
+
+def write_graph(path: str, data: bytes) -> None:
+    """Write what the ONNX file ``data``, a variant's, needs of a runtime into the manifest."""
+    graph = read_graph(data)
+    opsets = ", ".join(f"{json.dumps(domain)} = {version}" for domain, version in graph.opsets.items())
+    told = f"""
+[variants.graph]
+ir_version = {graph.ir_version}
+opsets = {{ {opsets} }}
+operators = {json.dumps(graph.operators)}
+"""
+    entry = rf'(path = "{re.escape(path)}"\n(?:.+\n)+)(?:\n\[variants\.graph\]\n(?:.+\n)+)?'
+    _fill(entry, rf"\g<1>{told}")
 
 
 def _fill(entry: str, told: str) -> None:

@@ -1,0 +1,153 @@
+"""Offers: a release of an EP package on a device, whatever the model is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from ..compat import check
+from ..selectors import told
+from ..values.host import Device
+from ..values.verdict import Reason, Verdict
+from ..values.version import CANONICAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..values.host import Host
+    from ..values.package import Build, Delivery, EpPackage, EpRelease
+    from ..values.plan import Request
+
+NOWHERE: Final = -1
+"""The place of a device that a host does not have."""
+ASKED: Final = "the request"
+_INSTALLED: Final[dict[str, Any]] = {"os": (), "architectures": (), "python": "", "onnxruntime": ""}
+"""What a requirement no longer asks of what is installed: it is there, and works."""
+_CPU_EP: Final = "cpuexecutionprovider"
+"""The one that every ONNX Runtime has."""
+
+
+class Offer(NamedTuple):
+    """A release of an EP package on a device; of its builds the nearest."""
+
+    package: EpPackage
+    release: EpRelease
+    build: Build
+    place: int
+    """The device's, among those of its host."""
+    device: Device
+    delivery: Delivery
+    """The package's, or ``built-in`` where the ONNX Runtime at hand has the EP already."""
+    age: int
+    """How many releases of the package are newer."""
+    onnxruntime: str | None
+    """The version of the ONNX Runtime that would run it, where it is known."""
+    verdict: Verdict
+
+
+def offers(package: EpPackage, host: Host, request: Request, chosen: int | None) -> Iterator[Offer]:
+    """Yield an offer for each release of a package on each device that it could run on.
+
+    A release without such a device is offered once, ``NOWHERE``. ``chosen`` is the place of the device that the
+    request demands.
+    """
+    delivery = _delivery(package, host)
+    releases = [_at_hand(package, host)] if delivery == "built-in" else newest_first(package.releases)
+    for age, release in enumerate(releases):
+        rules = tuple(_demands(package, release, delivery, request))
+        version = release.version if delivery == "engine" else host.onnxruntime.version
+        for place in _places(release, host):
+            device = host.devices[place] if place != NOWHERE else Device(kind=release.builds[0].kinds[0])
+            judged = [
+                (build, Verdict((*rules, *_build(build, place, host, request, chosen))))
+                for build in release.builds
+                if device.kind in build.kinds
+            ]
+            build, verdict = min(judged, key=_distance)
+            yield Offer(package, release, build, place, device, delivery, age, version, verdict)
+
+
+def newest_first(releases: Sequence[EpRelease]) -> list[EpRelease]:
+    """Return ``releases`` by their versions, the newest first."""
+    from packaging.version import Version
+
+    return sorted(releases, key=lambda release: Version(release.version), reverse=True)
+
+
+def says(rule: str, observed: str | None, required: str, origin: str, *, holds: bool) -> Reason:
+    """Return the reason that follows from what was observed; ``None`` is what is not known."""
+    if observed is None:
+        return Reason(rule, "unknown", "unknown", required, origin)
+    return Reason(rule, "fits" if holds else "no", observed, required, origin)
+
+
+def asked(rule: str, observed: str, required: str, *, holds: bool) -> Reason:
+    """Return what the request itself says of something."""
+    reason = says(rule, observed, required, ASKED, holds=holds)
+    return reason if holds else reason._replace(fix=f"ask for another {rule}")
+
+
+def _delivery(package: EpPackage, host: Host) -> Delivery:
+    """Return how the EP comes to a process on ``host``."""
+    if not host.onnxruntime.module:
+        return package.delivery
+    brought = {each.name for each in host.onnxruntime.distributions or ()}
+    there = {each.ep.lower() for each in host.ep_devices or ()} | {_CPU_EP}
+    ep = package.ep.lower()
+    at_hand = ep in there if package.delivery == "engine" else package.delivery == "system" and ep in there - {_CPU_EP}
+    return (
+        "built-in"
+        if at_hand or (package.delivery == "engine" and package.distribution in brought)
+        else package.delivery
+    )
+
+
+def _at_hand(package: EpPackage, host: Host) -> EpRelease:
+    """Return what the ONNX Runtime at hand has of a package: whatever it took to install it is settled."""
+    newest = newest_first(package.releases)[0]
+    builds: list[Build] = []
+    for build in newest.builds:
+        left = replace(build, file=None, size_bytes=None, requires=replace(build.requires, **_INSTALLED))
+        if left not in builds:
+            builds.append(left)
+    version = (host.onnxruntime.version or "").partition("+")[0]
+    return replace(newest, builds=tuple(builds), version=version if CANONICAL.fullmatch(version) else "0")
+
+
+def _places(release: EpRelease, host: Host) -> list[int]:
+    kinds = {kind for build in release.builds for kind in build.kinds}
+    return [place for place, device in enumerate(host.devices) if device.kind in kinds] or [NOWHERE]
+
+
+def _demands(package: EpPackage, release: EpRelease, delivery: Delivery, request: Request) -> Iterator[Reason]:
+    """Yield what the request says of a release, whatever the host is."""
+    if request.ep is not None:
+        name, _, version = request.ep.lower().partition("@")
+        names = {package.ep.lower(), package.name, package.name.partition("/")[2], *package.aliases}
+        holds = name in names and version in {"", release.version}
+        yield asked("ep", f"{package.ep} of {package.name} {release.version}", request.ep, holds=holds)
+    channels = " or ".join(request.channels)
+    yield asked("channel", release.channel, channels, holds=release.channel in request.channels)
+    can = delivery in request.deliveries
+    reason = says("delivery", delivery, " or ".join(request.deliveries), "this version of inferry", holds=can)
+    yield reason if can else reason._replace(fix=f"install {package.distribution or package.ep} yourself")
+
+
+def _build(build: Build, place: int, host: Host, request: Request, chosen: int | None) -> Iterator[Reason]:
+    """Yield what is said of a build on the device at ``place``."""
+    if place == NOWHERE:
+        looked = all(kind in host.searched for kind in build.kinds)
+        observed = "none" if looked else None
+        yield says("device-kind", observed, " or ".join(build.kinds), build.requires.source, holds=False)
+        return
+    if chosen is not None:
+        yield asked("device", told(place, host), told(chosen, host), holds=place == chosen)
+    elif host.devices[place].software:
+        yield Reason("software", "no", "played by software", "a real device", ASKED, "name it: --device")
+    yield from check(build.requires, host, host.devices[place], request.workload).reasons
+
+
+def _distance(judged: tuple[Build, Verdict]) -> tuple[int, int]:
+    reasons = judged[1].reasons
+    return sum(reason.outcome == "no" for reason in reasons), sum(reason.outcome == "unknown" for reason in reasons)
