@@ -6,16 +6,16 @@ TYPE_CHECKING = False  # known to type checkers; `typing` takes longer to import
 
 if TYPE_CHECKING:
     from .catalog.errors import Error
-    from .runtime.client import Client, devices, load, run, search
+    from .runtime.client import Client, devices, load, plan, run, search
     from .runtime.model import Model
     from .runtime.profile import HostProfile
 
 __version__ = _version.VERSION
 
-__all__ = ["Client", "Error", "HostProfile", "Model", "__version__", "devices", "load", "run", "search"]
+__all__ = ["Client", "Error", "HostProfile", "Model", "__version__", "devices", "load", "plan", "run", "search"]
 
 _HOMES = {
-    **dict.fromkeys(("Client", "devices", "load", "run", "search"), "runtime.client"),
+    **dict.fromkeys(("Client", "devices", "load", "plan", "run", "search"), "runtime.client"),
     "Error": "catalog.errors",
     "HostProfile": "runtime.profile",
     "Model": "runtime.model",

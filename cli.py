@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "search": ("runtime.commands.search", "Find models."),
     "show": ("runtime.commands.show", "Show what a model takes and returns, and its variants."),
+    "plan": ("runtime.commands.plan", "Show what would be run on this machine, and why."),
     "run": ("runtime.commands.run", "Run a model once."),
     "devices": ("runtime.commands.devices", "Show this machine and the devices that models could run on."),
 }
@@ -146,11 +147,13 @@ def show(context: click.Context, answer: Answer | None) -> None:
         return
     if context.meta["json"]:
         _print_json(answer.document)
-        return
-    for line in answer.lines:
-        click.echo(line)
-    for note in (*answer.notes, *(answer.details if context.meta["verbose"] else ())):
-        click.echo(note, err=True)
+    else:
+        for line in answer.lines:
+            click.echo(line)
+        for note in (*answer.notes, *(answer.details if context.meta["verbose"] else ())):
+            click.echo(note, err=True)
+    if answer.code:
+        context.exit(answer.code)
 
 
 def main() -> None:

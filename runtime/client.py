@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..catalog.errors import ModelNotFound, VersionNotFound
 from ..catalog.values.names import is_path, parse_request
-from ..index.client.source import Chosen, FolderSource, Found, find_path
+from ..catalog.values.plan import Subject
+from ..index.client.source import FolderSource, Found, find_path
 from .describe import Description, of_file, of_release
 from .detect.detector import detect
 from .model import Model
+from .plan import make_plan, of_file as as_subject, with_module
+from .profile import HostProfile
 from .session import Session
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from ..catalog.values.host import Host
     from ..catalog.values.match import Match
     from .outputs import Outputs
+    from .plan import Pins, Plan
 
 
 class Client:
@@ -79,11 +83,30 @@ class Client:
         found = self.find(name)
         if found.release:
             return of_release(os.fspath(name), found.release)
-        chosen = found.choose()
-        with _opened(found, chosen) as model:
-            return of_file(os.fspath(name), model, chosen.data)
+        with self.open(found) as model:
+            return of_file(os.fspath(name), model, found.read_file())
 
-    def load(self, name: str | os.PathLike[str], *, precision: str | None = None) -> Model:
+    def plan(
+        self, name: str | os.PathLike[str], *, host: Host | HostProfile | None = None, **pins: Unpack[Pins]
+    ) -> Plan:
+        """Return which variant would run on which execution provider and device, and why; nothing is opened.
+
+        Args:
+            name: as ``load`` takes it.
+            host: the machine to plan for, or its profile; without one, this machine.
+            pins: ``policy``, a preference; ``ep``, ``device``, ``precision``, demands; ``channel``.
+
+        Raises:
+            UsageError: a pin is malformed.
+            NothingFits: no device of the host is the one that is demanded.
+            Error: what ``load`` raises of names, manifests and files.
+        """
+        found = self.find(name)
+        model = Subject.of(found.release) if found.release else as_subject(str(found.file), found.read_file())
+        there = host.host if isinstance(host, HostProfile) else host
+        return make_plan(model, there or self.devices(), pins, elsewhere=there is not None)
+
+    def load(self, name: str | os.PathLike[str], **pins: Unpack[Pins]) -> Model:
         """Find, verify and open a model.
 
         Args:
@@ -92,13 +115,14 @@ class Client:
                 or exactly one ONNX file. A text is a path where it starts with ``.``, a slash, a backslash, ``~`` or a
                 drive letter, or ends in ``.onnx``. A file without a manifest may keep tensors in other files of its
                 folder.
-            precision: the variant to take, such as ``int8``; without one the release's first.
+            pins: ``policy``, a preference of devices; ``ep``, ``device`` and ``precision``, demands; ``channel``.
 
         Raises:
             InvalidName: ``name`` is no model's name, or its version is malformed.
             ModelNotFound: no source knows it, or nothing is there.
             VersionNotFound: no release has such a version.
-            NothingFits: there is no variant of this ``precision``.
+            UsageError: a pin is malformed.
+            NothingFits: nothing fits this machine, or what is demanded does not.
             InvalidManifest: its manifest is wrong.
             VerificationError: its bytes are not those that the manifest names.
             OnnxRuntimeMissing: there is no usable ONNX Runtime.
@@ -106,22 +130,30 @@ class Client:
             SessionError: ONNX Runtime refused to open it.
             MachineError: a file cannot be read.
         """
-        return self.open(self.find(name), precision=precision)
+        return self.open(self.find(name), **pins)
 
-    def open(self, found: Found, *, precision: str | None = None) -> Model:
-        """Verify and open what ``find`` returned; raises what ``load`` raises."""
-        return _opened(found, found.choose(precision))
+    def open(self, found: Found, **pins: Unpack[Pins]) -> Model:
+        """Plan, verify and open what ``find`` returned; raises what ``load`` raises."""
+        host = with_module(self.devices())
+        if found.release is None:
+            data, folder, name = found.read_file(), str(found.folder), str(found.file)
+            plan = make_plan(as_subject(name, data), host, pins, elsewhere=False)
+            chosen = plan.demand()
+        else:
+            plan = make_plan(Subject.of(found.release), host, pins, elsewhere=False)
+            chosen, folder = plan.demand(), None
+            data = found.read(chosen.fitted.variant.artifact)
+            name = f"{found.release.name} {found.release.version} {chosen.fitted.variant.name}"
+        ep, device = chosen.offer.package.ep, chosen.offer.device.kind
+        session = Session(data, name=name, folder=folder, ep=ep, device=device)
+        told = found.release.inputs if found.release else ()
+        samples = {each.name: found.read(each.sample) for each in told if each.sample}
+        return Model(found.release, session, samples, plan)
 
-    def run(self, name: str | os.PathLike[str], inputs: Mapping[str, Any], *, precision: str | None = None) -> Outputs:
+    def run(self, name: str | os.PathLike[str], inputs: Mapping[str, Any], **pins: Unpack[Pins]) -> Outputs:
         """Load a model, run it once and close it; raises what ``load`` and ``Model.run`` raise."""
-        with self.load(name, precision=precision) as model:
+        with self.load(name, **pins) as model:
             return model.run(inputs)
-
-
-def _opened(found: Found, chosen: Chosen) -> Model:
-    session = Session(chosen.data, name=chosen.name, folder=chosen.folder)
-    told = found.release.inputs if found.release else ()
-    return Model(found.release, session, {each.name: found.read(each.sample) for each in told if each.sample})
 
 
 def search(
@@ -140,11 +172,16 @@ def devices() -> Host:
     return Client().devices()
 
 
-def load(name: str | os.PathLike[str], *, precision: str | None = None) -> Model:
+def plan(name: str | os.PathLike[str], *, host: Host | HostProfile | None = None, **pins: Unpack[Pins]) -> Plan:
+    """``Client().plan``."""
+    return Client().plan(name, host=host, **pins)
+
+
+def load(name: str | os.PathLike[str], **pins: Unpack[Pins]) -> Model:
     """``Client().load``."""
-    return Client().load(name, precision=precision)
+    return Client().load(name, **pins)
 
 
-def run(name: str | os.PathLike[str], inputs: Mapping[str, Any], *, precision: str | None = None) -> Outputs:
+def run(name: str | os.PathLike[str], inputs: Mapping[str, Any], **pins: Unpack[Pins]) -> Outputs:
     """``Client().run``."""
-    return Client().run(name, inputs, precision=precision)
+    return Client().run(name, inputs, **pins)

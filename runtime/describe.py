@@ -103,9 +103,13 @@ def of_file(name: str, model: Model, data: bytes) -> Description:
     """Describe the file ``data`` that ``model`` was opened from; raise ``InvalidModel`` where it cannot be read."""
     from ..catalog.operators import read_graph
 
-    # ONNX Runtime opens files in its own format too (a flatbuffer named ORTM), which have no operators but kernels.
-    graph = None if data[4:8] == b"ORTM" else read_graph(data)
+    graph = None if is_orts_own(data) else read_graph(data)
     return Description(name, model.inputs, model.outputs, len(data), graph)
+
+
+def is_orts_own(data: bytes) -> bool:
+    """Return whether a file is in ONNX Runtime's own format, a flatbuffer named ORTM: of kernels, not of operators."""
+    return data[4:8] == b"ORTM"
 
 
 def of_release(name: str, release: Release) -> Description:

@@ -14,19 +14,23 @@ if TYPE_CHECKING:
 
     from ..catalog.values.model import Input, Output, Release, Shape
     from .ort import Tensor
+    from .plan import Plan
     from .session import Report, Session
 
 
 class Model:
     """A model, opened; also a context manager that closes it."""
 
-    def __init__(self, release: Release | None, session: Session, samples: Mapping[str, bytes]) -> None:
+    def __init__(
+        self, release: Release | None, session: Session, samples: Mapping[str, bytes], plan: Plan | None = None
+    ) -> None:
         """Put the release's pipelines around a session; raise ``InvalidManifest`` where they are for another model.
 
         ``samples`` holds the bytes of the release's sample for each input that has one. A file that no manifest names
-        has no ``release``.
+        has no ``release``; ``plan`` is what the session was opened by.
         """
         self.release = release
+        self.plan = plan
         self.samples: dict[str, bytes] = dict(samples)
         self._session = session
         self._inputs: dict[str, Input] = {}

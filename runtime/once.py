@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from ..catalog.errors import InvalidInput
 from .arrays import described
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .client import Client
     from .model import Model
     from .outputs import Outputs
+    from .plan import Pins
     from .session import Report
 
 
@@ -74,7 +75,7 @@ class Once(NamedTuple):
         }
 
 
-def once(client: Client, name: str, words: Mapping[str, str], stdin: BinaryIO, *, precision: str | None = None) -> Once:
+def once(client: Client, name: str, words: Mapping[str, str], stdin: BinaryIO, **pins: Unpack[Pins]) -> Once:
     """Find, open and run the model ``name`` on what ``words`` say of its inputs, and on its samples for the others.
 
     Raises:
@@ -84,7 +85,7 @@ def once(client: Client, name: str, words: Mapping[str, str], stdin: BinaryIO, *
     begun = perf_counter()
     found = client.find(name)
     resolved = perf_counter()
-    with client.open(found, precision=precision) as model:
+    with client.open(found, **pins) as model:
         opened = perf_counter()
         values, samples = _values(model, name, words, stdin)
         ready = perf_counter()

@@ -55,17 +55,19 @@ class Report(NamedTuple):
 
 
 class Session:
-    """A model opened on the CPU. Threads may run it at the same time."""
+    """A model opened on one execution provider (EP). Threads may run it at the same time."""
 
-    device = "cpu"
-
-    def __init__(self, model: bytes, *, name: str, folder: str | None = None) -> None:
+    def __init__(
+        self, model: bytes, *, name: str, folder: str | None = None, ep: str = CPU, device: str = "cpu"
+    ) -> None:
         """Open the ONNX file in ``model``, verified by the caller.
 
         Args:
             model: the file's bytes.
             name: what errors and reports call it.
             folder: where files are that the model keeps tensors in; without one it must keep them all itself.
+            ep: the EP, one that the installed ONNX Runtime has.
+            device: what reports call the device that the EP runs on.
 
         Raises:
             OnnxRuntimeMissing: there is no usable ONNX Runtime.
@@ -74,7 +76,8 @@ class Session:
             SessionError: it refused.
         """
         self.name = name
-        self._ort: OrtSession | None = OrtSession(model, folder=folder, ep=CPU)
+        self.device = device
+        self._ort: OrtSession | None = OrtSession(model, folder=folder, ep=ep)
         self.inputs: tuple[Tensor, ...] = self._ort.inputs
         self.outputs: tuple[Tensor, ...] = self._ort.outputs
         self._wanted = {told.name: (_dtype(told.dtype), _sides(told.shape)) for told in self.inputs}

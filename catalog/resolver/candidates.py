@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..values.host import Device, Host
-    from ..values.model import Release, Variant
+    from ..values.model import Variant
     from ..values.package import EpPackage
-    from ..values.plan import Request
+    from ..values.plan import Request, Subject
     from .offers import Offer
 
 
@@ -55,7 +55,7 @@ class Candidate(NamedTuple):
             yield says("operators", observed, f"ONNX Runtime {needed}", "the variant's operators", holds=holds)
 
 
-def candidates(model: Release, packages: Iterable[EpPackage], host: Host, request: Request) -> list[Candidate]:
+def candidates(model: Subject, packages: Iterable[EpPackage], host: Host, request: Request) -> list[Candidate]:
     """Return all candidates, in no order.
 
     Raises:
@@ -93,7 +93,8 @@ def _variant(variant: Variant, host: Host, device: Device | None, request: Reque
     reasons: tuple[Reason, ...] = ()
     if request.precision is not None:
         holds = variant.precision == request.precision
-        reasons = (asked("precision", variant.precision, request.precision, holds=holds),)
+        observed = variant.precision or "nobody says which"  # of a file without a manifest
+        reasons = (asked("precision", observed, request.precision, holds=holds),)
     if variant.requires is not None and device is not None:
         reasons += check(variant.requires, host, device, request.workload).reasons
     return Verdict(reasons)

@@ -23,7 +23,7 @@ def named(candidate: Candidate) -> str:
 
 def explain(resolution: Resolution) -> list[str]:
     """Return the choice and why it beat the second, then each rejection with what would change it, a line each."""
-    model = f"{resolution.model.name} {resolution.model.version}"
+    model = resolution.model
     best, second = resolution.best, resolution.runner_up
     lines = [f"{model}: {named(best)}" if best else f"{model}: nothing fits this host"]
     if best and second:

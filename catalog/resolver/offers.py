@@ -94,13 +94,8 @@ def _delivery(package: EpPackage, host: Host) -> Delivery:
         return package.delivery
     brought = {each.name for each in host.onnxruntime.distributions or ()}
     there = {each.ep.lower() for each in host.ep_devices or ()} | {_CPU_EP}
-    ep = package.ep.lower()
-    at_hand = ep in there if package.delivery == "engine" else package.delivery == "system" and ep in there - {_CPU_EP}
-    return (
-        "built-in"
-        if at_hand or (package.delivery == "engine" and package.distribution in brought)
-        else package.delivery
-    )
+    at_hand = package.delivery == "engine" and (package.ep.lower() in there or package.distribution in brought)
+    return "built-in" if at_hand else package.delivery
 
 
 def _at_hand(package: EpPackage, host: Host) -> EpRelease:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..policy import device_class, place
 
 if TYPE_CHECKING:
-    from ..values.model import Release, Variant
+    from ..values.model import Variant
+    from ..values.plan import Subject
     from .candidates import Candidate
     from .offers import Offer
 
@@ -78,9 +79,11 @@ def offer_key(offer: Offer, policy: str) -> OfferKey:
     )
 
 
-def precision_place(variant: Variant, kind: str, model: Release) -> int:
+def precision_place(variant: Variant, kind: str, model: Subject) -> int:
     """Return the place of a variant's precision on a kind of device."""
     order = PRECISIONS[kind]
+    if variant.precision not in order:  # a file, of which nobody says it
+        return len(order)
     if kind == "cpu" and variant.precision == "int8":
         lost, limit = variant.accuracy_loss, model.accuracy_limit
         if lost is None or limit is None or lost > limit:
@@ -88,7 +91,7 @@ def precision_place(variant: Variant, kind: str, model: Release) -> int:
     return order.index(variant.precision)
 
 
-def ordered(found: list[Candidate], policy: str, model: Release) -> list[tuple[Key, Candidate]]:
+def ordered(found: list[Candidate], policy: str, model: Subject) -> list[tuple[Key, Candidate]]:
     """Return the candidates with their keys, the best first."""
     offers: dict[int, OfferKey] = {}
     precisions: dict[tuple[int, str], int] = {}

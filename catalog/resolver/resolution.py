@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..values.host import Host
-    from ..values.model import Release
     from ..values.package import EpPackage
-    from ..values.plan import Request
+    from ..values.plan import Request, Subject
     from .candidates import Candidate
     from .order import Key
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 class Resolution(NamedTuple):
     """Every candidate for a model on a host, the best first."""
 
-    model: Release
+    model: Subject
     host: Host
     request: Request
     ranked: list[tuple[Key, Candidate]]
@@ -42,7 +41,7 @@ class Resolution(NamedTuple):
         return [candidate for _, candidate in self.ranked if not candidate.fits]
 
 
-def resolve(model: Release, packages: Iterable[EpPackage], host: Host, request: Request) -> Resolution:
+def resolve(model: Subject, packages: Iterable[EpPackage], host: Host, request: Request) -> Resolution:
     """Judge every candidate and put them into the documented order; raises what ``candidates`` raises."""
     found = candidates(model, packages, host, request)
     return Resolution(model, host, request, ordered(found, request.policy or "default", model))

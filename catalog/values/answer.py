@@ -19,3 +19,5 @@ class Answer(NamedTuple):
     """Words about it, for stderr."""
     details: tuple[str, ...] = ()
     """More of them, with ``-v``."""
+    code: int = 0
+    """The exit code, for an answer that is no error and yet no."""

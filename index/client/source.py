@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ...catalog.errors import InvalidManifest, MachineError, ModelNotFound, NothingFits
+from ...catalog.errors import InvalidManifest, MachineError, ModelNotFound
 from ...catalog.manifest import read_manifest
 from ...catalog.values.match import Match
 from ...catalog.values.names import ModelName
@@ -21,16 +21,6 @@ SOURCE: Final = "built-in"
 BUILT_IN: Final = Path(__file__).parents[1] / "builtin"
 
 
-class Chosen(NamedTuple):
-    """What is to be opened."""
-
-    name: str
-    """What reports and errors call it."""
-    data: bytes
-    folder: str | None = None
-    """Where files may be that the model keeps tensors in."""
-
-
 class Found(NamedTuple):
     """A model that is at hand: a release in its folder, or one ONNX file without a manifest."""
 
@@ -38,35 +28,18 @@ class Found(NamedTuple):
     release: Release | None = None
     file: Path | None = None
     """The ONNX file, where there is no release."""
-    size_bytes: int = 0
-    """Of ``file``."""
-
-    def choose(self, precision: str | None = None) -> Chosen:
-        """Return the variant of that precision, or the first; verified, unless it is a file that no manifest names.
-
-        Raises:
-            NothingFits: there is no variant of that precision.
-            VerificationError: its bytes are not those that the manifest names.
-            MachineError: it cannot be read.
-        """
-        if self.file:
-            if precision:
-                raise NothingFits(f"{self.file} is one file, not a release with a variant in {precision}")
-            try:
-                return Chosen(str(self.file), self.file.read_bytes(), str(self.folder))
-            except OSError as error:
-                raise MachineError(f"{self.file} cannot be read: {error.strerror or error}") from error
-        assert self.release  # noqa: S101 - it is a release or a file
-        release = f"{self.release.name} {self.release.version}"
-        for variant in self.release.variants:
-            if precision in {None, variant.precision}:
-                return Chosen(f"{release} {variant.name}", self.read(variant.artifact))
-        told = ", ".join(sorted({each.precision for each in self.release.variants}))
-        raise NothingFits(f"{release} has no variant in {precision}, only in {told}")
 
     def read(self, artifact: Artifact) -> bytes:
         """Return the bytes of one of the release's artifacts; raise what ``read_verified`` raises."""
         return read_verified(self.folder / artifact.path, artifact)
+
+    def read_file(self) -> bytes:
+        """Return the bytes of the ONNX file that no manifest names; raise ``MachineError`` where it cannot be read."""
+        assert self.file  # noqa: S101 - it is a release or a file
+        try:
+            return self.file.read_bytes()
+        except OSError as error:
+            raise MachineError(f"{self.file} cannot be read: {error.strerror or error}") from error
 
 
 class FolderSource:
@@ -123,7 +96,7 @@ def find_path(text: str) -> Found:
     except RuntimeError as error:
         raise ModelNotFound(f"{text}: there is no such home folder") from error
     if path.is_file():
-        return Found(path.parent, file=path, size_bytes=path.stat().st_size)
+        return Found(path.parent, file=path)
     if not path.is_dir():
         raise ModelNotFound(f"there is no file or folder {path}")
     if (path / MANIFEST).exists():
@@ -135,7 +108,7 @@ def find_path(text: str) -> Found:
             f"the folder {path} holds {held} and no {MANIFEST}",
             hints=[f"give one of them: {file}" for file in files[:3]],
         )
-    return Found(path, file=files[0], size_bytes=files[0].stat().st_size)
+    return Found(path, file=files[0])
 
 
 def _match(release: Release) -> Match:

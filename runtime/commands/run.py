@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
 from ...catalog.errors import UsageError
 from ...catalog.values.answer import Answer
+from .pins import pins
 
 
 @click.command()
@@ -21,8 +23,8 @@ from ...catalog.values.answer import Answer
     "For an input of texts: the text itself, or @FILE.",
 )
 @click.option("--output", metavar="FILE", help="Write the outputs into FILE, by its ending: .npy, .npz or .json.")
-@click.option("--precision", metavar="PRECISION", help="The variant to run, such as fp16; without it the first.")
-def run(name: str, given: tuple[str, ...], output: str | None, precision: str | None) -> Answer:
+@pins
+def run(name: str, given: tuple[str, ...], output: str | None, **pinned: Any) -> Answer:  # noqa: ANN401 - see pins
     """Run a model once. NAME is a model's name, an ONNX file, or a folder with a model.
 
     An input that is not given takes the sample that the model comes with.
@@ -35,7 +37,7 @@ def run(name: str, given: tuple[str, ...], output: str | None, precision: str | 
     words = dict(_split(text) for text in given)
     if list(words.values()).count("-") > 1:
         raise UsageError("--input: stdin can be read once only, and - stands in two places")
-    ran = once(Client(), name, words, sys.stdin.buffer, precision=precision)
+    ran = once(Client(), name, words, sys.stdin.buffer, **pinned)
     if output:
         ran.outputs.save(output)
     return Answer(

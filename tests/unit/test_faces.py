@@ -115,7 +115,7 @@ def test_devices_tells_origins_when_asked() -> None:
 FAILURES = {
     "unknown": (("show", "inferry/digist"), 3, "ModelNotFound", "did you mean inferry/digits?"),
     "version": (("run", "inferry/digits@2"), 3, "VersionNotFound", "there is inferry/digits@=1.0.0"),
-    "precision": (("run", "inferry/digits", "--precision", "int4"), 4, "NothingFits", None),
+    "a device": (("run", "inferry/digits", "--device", "luid:0:1"), 4, "NothingFits", None),
     "usage": (("run", "inferry/digits", "--nosuch"), 2, "UsageError", None),
     "no argument": (("run",), 2, "UsageError", None),
     "no command": (("nosuch",), 2, "UsageError", None),

@@ -1,0 +1,26 @@
+"""The flags that pin a choice: on every command that plans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
+_PINS: Final = (
+    ("--policy", "POLICY", "Prefer devices: prefer-gpu, prefer-npu, prefer-cpu, max-performance, min-power …"),
+    ("--ep", "EP", "Only this execution provider: its name, an alias, or a package, with or without @version."),
+    ("--device", "DEVICE", "Only this device: cpu, gpu, npu, gpu:1, a vendor, ids (10de:2684), pci:…"),
+    ("--precision", "PRECISION", "Only this precision, such as fp16."),
+    ("--channel", "CHANNEL", "Packages of this channel too: preview or test."),
+)
+
+
+def pins(function: _Function) -> _Function:
+    """Give a command the flags; they come to it as keywords, ``None`` where they are not given."""
+    for flag, metavar, words in reversed(_PINS):
+        function = click.option(flag, metavar=metavar, help=words)(function)
+    return function

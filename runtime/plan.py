@@ -1,0 +1,134 @@
+"""A plan: what would be run on a host, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
+
+from msgspec.structs import replace
+
+from ..catalog.errors import NothingFits, UsageError
+from ..catalog.policy import policy as policy_named
+from ..catalog.resolver.explain import decisive, document, explain, named
+from ..catalog.resolver.resolution import resolve
+from ..catalog.values.digest import Digest
+from ..catalog.values.host import EpDevice
+from ..catalog.values.model import Artifact, Variant
+from ..catalog.values.plan import ALL_DELIVERIES, Request, Subject
+from ..ep_packages.table import packages
+from .describe import is_orts_own
+from .ort import library
+
+if TYPE_CHECKING:
+    from ..catalog.resolver.candidates import Candidate
+    from ..catalog.resolver.resolution import Resolution
+    from ..catalog.values.host import Host
+    from ..catalog.values.package import Channel, Delivery
+
+CARRIED_OUT: Final[tuple[Delivery, ...]] = ("built-in",)
+"""The deliveries that this version can carry out."""
+_CHANNELS: Final[tuple[Channel, ...]] = ("stable", "preview", "test")
+
+
+class Pins(TypedDict, total=False):
+    """What a caller may ask for; ``None`` asks for nothing."""
+
+    policy: str | None
+    """A device policy, ``prefer-gpu``: a preference."""
+    ep: str | None
+    """An execution provider, by name or alias, or an EP package with or without ``@version``: a demand."""
+    device: str | None
+    """A device, ``gpu``, ``gpu:1``, ``nvidia``, ``10de:2684``: a demand."""
+    precision: str | None
+    """The precision of the variant, ``int8``: a demand."""
+    channel: str | None
+    """EP packages of this channel too: ``preview`` or ``test``."""
+
+
+class Plan:
+    """The answer to which variant of a model runs on which execution provider and device of a host."""
+
+    def __init__(self, resolution: Resolution, here: Resolution) -> None:
+        """Keep what is best on the host, and what is best of that which this version can carry out."""
+        self.resolution = resolution
+        self.here = here
+
+    @property
+    def chosen(self) -> Candidate | None:
+        """The candidate that is planned; ``None`` where nothing fits."""
+        return self.resolution.best
+
+    def demand(self) -> Candidate:
+        """Return the candidate that this version can carry out; raise ``NothingFits`` with each rejection if none."""
+        best = self.here.best
+        if best is None:
+            rejected = self.here.rejected
+            told = [f"{named(each)}: {decisive(each).words()}" for each in rejected[:8]]
+            raise NothingFits(f"nothing of {self.here.model} fits this machine and what was asked for", hints=told)
+        return best
+
+    def explain(self) -> str:
+        """Return the choice, why it beat the second, and each rejection with what would change it, in lines."""
+        lines = explain(self.resolution)
+        if self.here is not self.resolution:
+            best = self.here.best
+            lines.insert(1, f"this version of inferry can carry out: {named(best) if best else 'nothing of it'}")
+        return "\n".join(lines)
+
+    def document(self) -> dict[str, Any]:
+        """Return the plan and all candidates for JSON; ``here`` is the plan that this version can carry out."""
+        told = document(self.resolution)
+        return {**told, "here": document(self.here)["plan"] if self.here is not self.resolution else told["plan"]}
+
+    def __repr__(self) -> str:
+        return f"<Plan {named(self.chosen) if self.chosen else 'of nothing'}>"
+
+
+def make_plan(model: Subject, host: Host, pins: Pins, *, elsewhere: bool) -> Plan:
+    """Resolve a model for a host; ``elsewhere`` says that it is another machine, whose best is worth knowing.
+
+    Raises:
+        UsageError: a pin is malformed.
+        NothingFits: no device of the host is the one that is demanded.
+    """
+    request = _request(pins)
+    here = resolve(model, packages(), host, request._replace(deliveries=CARRIED_OUT))
+    return Plan(resolve(model, packages(), host, request) if elsewhere else here, here)
+
+
+def of_file(name: str, data: bytes) -> Subject:
+    """Return an ONNX file that no manifest names as a model of one variant."""
+    from ..catalog.operators import read_graph
+
+    graph = None if is_orts_own(data) else read_graph(data)
+    artifact = Artifact(
+        path="model.onnx", media_type="application/vnd.onnx", digest=Digest.of(data), size_bytes=len(data)
+    )
+    unknown = cast("Any", None)  # nobody says which precision a file is in
+    return Subject(name, None, (Variant(name="the file", precision=unknown, artifact=artifact, graph=graph),))
+
+
+def with_module(host: Host) -> Host:
+    """Return ``host`` with what the imported ONNX Runtime says of itself, which beats what its files say.
+
+    Raises:
+        OnnxRuntimeMissing: there is none.
+    """
+    ort = library()
+    facts = replace(host.onnxruntime, module=True, version=ort.__version__)
+    listed = [EpDevice(ep=ep, kind="cpu") for ep in ort.get_available_providers()]
+    return replace(host, onnxruntime=facts, ep_devices=host.ep_devices or tuple(listed))
+
+
+def _request(pins: Pins) -> Request:
+    channel = pins.get("channel")
+    if channel not in {None, *_CHANNELS}:
+        raise UsageError(f"there is no channel `{channel}`", hints=(f"there are {', '.join(_CHANNELS)}",))
+    policy = pins.get("policy")
+    return Request(
+        policy=policy_named(policy) if policy else None,
+        ep=pins.get("ep"),
+        device=pins.get("device"),
+        precision=pins.get("precision"),
+        channels=("stable", *(each for each in _CHANNELS[1:] if each == channel)),
+        deliveries=ALL_DELIVERIES,
+    )
