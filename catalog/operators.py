@@ -24,11 +24,11 @@ MAX_DEPTH: Final = 32
 MAX_FIELDS: Final = 10_000_000
 """Fields that are looked at or stepped over: some 10 seconds at worst. Numbers of one list in a row count as one."""
 MAX_NODES: Final = 1_000_000
-MAX_FUNCTIONS: Final = 100_000
-MAX_IMPORTS: Final = 1_000
-"""Operator sets of the model, or of one function."""
-MAX_OPERATORS: Final = 10_000
-"""Different operators and functions that are called, in one graph with its subgraphs, or in one function."""
+MAX_FUNCTIONS: Final = 50_000
+MAX_IMPORTS: Final = 200_000
+"""Operator sets, of the model and of each function, in sum."""
+MAX_OPERATORS: Final = 100_000
+"""Different operators and functions that are used, by the model and by each function, in sum."""
 MAX_FILES: Final = 100_000
 """Different files with tensors."""
 MAX_NAME: Final = 4096
@@ -149,7 +149,7 @@ class _Reader:
         self._model = _Frame("ModelProto", 0, len(data), _Scope(0))
         self._open = [self._model]
         """The messages that have begun and not ended, the innermost last."""
-        self._depth = self._nodes = 0
+        self._depth = self._nodes = self._imports = self._used = 0
         self._has_graph = False
         self._functions: set[tuple[bytes, bytes, bytes]] = set()
         self._scopes = [self._model.scope]
@@ -244,21 +244,24 @@ class _Reader:
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise _invalid(f"more than {MAX_NODES} nodes", frame.start)
-        used = frame.scope.used
         if not frame.texts.get("op_type"):
             raise _invalid("a node without an operator", frame.start)
-        used.setdefault(_named(frame, "op_type"), frame.start)
-        if len(used) > MAX_OPERATORS:
-            raise _invalid(f"more than {MAX_OPERATORS} different operators", frame.start)
+        used, called = frame.scope.used, _named(frame, "op_type")
+        if called not in used:
+            used[called] = frame.start
+            self._used += 1
+            if self._used > MAX_OPERATORS:
+                raise _invalid(f"more than {MAX_OPERATORS} different operators", frame.start)
 
     def _end_import(self, frame: _Frame) -> None:
+        self._imports += 1
+        if self._imports > MAX_IMPORTS:
+            raise _invalid(f"more than {MAX_IMPORTS} operator sets", frame.start)
         version = frame.numbers.get("version", 0)
         if version > MAX_VERSION:
             raise _invalid(f"an operator set of version {version}", frame.start)
         imports, domain = frame.scope.imports, _domain(frame)
         imports[domain] = max(version, imports.get(domain, 0))
-        if len(imports) > MAX_IMPORTS:
-            raise _invalid(f"more than {MAX_IMPORTS} operator sets", frame.start)
 
     def _end_entry(self, frame: _Frame) -> None:
         if frame.texts.get("key") == b"location":

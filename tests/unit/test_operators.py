@@ -138,7 +138,7 @@ LIMITS: dict[str, tuple[str, int, bytes, bytes, str]] = {
         "more than 10 different operators",
     ),
     "functions": ("MAX_FUNCTIONS", 3, add() + 3 * field(25, b""), add() + 4 * field(25, b""), "more than 3 functions"),
-    "imports": ("MAX_IMPORTS", 2, add() + imports("a"), add() + imports("a") + imports("b"), "more than 2 operator"),
+    "imports": ("MAX_IMPORTS", 2, add() + imports(), add() + 2 * imports(), "more than 2 operator"),
     "files": ("MAX_FILES", 10, files(10), files(11), "more than 10 other files"),
     "depth": ("MAX_DEPTH", 4, nested(4), nested(5), "more than 4 graphs"),
     "names": ("MAX_NAME", 5, many(field(4, b"ABCDE")), many(field(4, b"ABCDEF")), "a name of 6 bytes"),
