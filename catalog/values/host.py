@@ -18,7 +18,8 @@ DriverScheme = Literal["wddm", "vendor-package", "linux"]
 MAX_COUNT: Final = 2**53 - 1
 """The largest number that every reader of JSON takes exactly; of bytes, 9 PB."""
 
-_VERSION: Final = re.compile(r"\d+(?:\.\d+)*")
+_VERSION: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+_WORD: Final = re.compile(r"[a-z0-9_]{1,32}")
 _ID: Final = re.compile(r"[0-9a-f]{4}")
 _SUBSYSTEM: Final = re.compile(r"[0-9a-f]{4}:[0-9a-f]{4}")
 _ARCHITECTURES: Final = {
@@ -36,9 +37,12 @@ _ARCHITECTURES: Final = {
 
 
 def architecture(machine: str) -> str | None:
-    """Return our word for what a system calls its machine: ``x64``, ``arm64``, ``x86``, ``arm``, else its own word."""
+    """Return our word for what a system calls its machine: ``x64``, ``arm64``, ``x86``, ``arm``, else its own word.
+
+    ``None`` where it is no word.
+    """
     word = machine.strip().lower()
-    return _ARCHITECTURES.get(word, word) or None
+    return _ARCHITECTURES.get(word, word) if _WORD.fullmatch(word) else None
 
 
 def _is_version(name: str, text: str | None) -> None:
@@ -67,6 +71,10 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """``glibc`` or ``musl``."""
     libc_version: str | None = None
     """Numbers with dots."""
+    product: str | None = None
+    """What the machine is sold as."""
+    soc: str | None = None
+    """The system on a chip, as devicetrees name it: ``qcom,x1e80100``."""
 
     def __post_init__(self) -> None:
         """Refuse a version that cannot be compared; raise ``ValueError`` naming the field."""

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from ...catalog.values.host import MAX_COUNT, Cpu, Device, DeviceKind, Host, Memory, Platform, architecture
 from . import environment
+from .vendors import CPU_VENDORS
 
 if TYPE_CHECKING:
     from ...catalog.values.host import Excluded, OrtFacts, Os, Python
 
 SYSTEMS: Final[dict[str, Os]] = {"linux": "linux", "win32": "windows", "darwin": "macos"}
 """Our word for what Python calls a system."""
-PCI_VENDORS: Final = {"GenuineIntel": "8086", "AuthenticAMD": "1022", "HygonGenuine": "1d94", "Shanghai": "1d17"}
-"""What a processor calls its vendor, and that vendor's PCI id (the pci.ids list); ONNX Runtime tells them by it too."""
 
 
 class Generic:
@@ -76,7 +75,7 @@ class Generic:
         """Return the processor as a device."""
         if "cpu" in origins:
             origins["devices[0]"] = origins["cpu"]
-        return Device(kind="cpu", vendor_id=PCI_VENDORS.get(cpu.vendor or ""), name=cpu.name)
+        return Device(kind="cpu", vendor_id=CPU_VENDORS.get(cpu.vendor or ""), name=cpu.name)
 
     def devices(
         self, origins: dict[str, str]
