@@ -143,6 +143,7 @@ class Driver(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     scheme: DriverScheme
     name: str | None = None
+    """Empty where the system has none for the device."""
     version: str | None = None
     """As the scheme writes it; a driver that comes with the Linux kernel often has none of its own."""
 
@@ -160,7 +161,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     name: str | None = None
     """For people."""
     memory_bytes: int | None = None
-    """Of its own, not shared with the processor."""
+    """Of its own; of an integrated one, what firmware set aside for it."""
     shared_bytes: int | None = None
     """What it may use of the system's memory."""
     integrated: bool | None = None

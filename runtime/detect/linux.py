@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...catalog.values.host import MAX_COUNT, Cpu, Memory, OrtFacts, Platform, architecture
-from . import environment, limits
-from .cpuinfo import processor
+from . import environment
+from .found import Found
 from .generic import Generic
-from .tree import LONGEST, Tree, clean, whole
+from .sysfs import devicetree, limits, pci
+from .sysfs.cpuinfo import processor
+from .sysfs.tree import LONGEST, Tree, clean, whole
 
 if TYPE_CHECKING:
     from ...catalog.values.host import Python
@@ -81,6 +83,16 @@ class Linux(Generic):
             total_bytes=1024 * total if total else None,
             free_bytes=1024 * free if free is not None else None,
             limit_bytes=int(limit.value) if limit else None,
+        )
+
+    def devices(self, platform: Platform, cpu: Cpu) -> Found:
+        """Return the GPUs and NPUs on PCI, then those of a system on a chip."""
+        virtual = "hypervisor" in (cpu.features or ())
+        looks = (pci.look(self._tree, architecture=platform.architecture, virtual=virtual), devicetree.look(self._tree))
+        return Found(
+            tuple(seen for found in looks for seen in found.seen),
+            next((found.searched for found in looks if found.searched), ()),
+            tuple(excluded for found in looks for excluded in found.excluded),
         )
 
     def onnxruntime(self, origins: dict[str, str]) -> OrtFacts:

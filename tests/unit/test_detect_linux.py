@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from inferry.catalog.values.host import Memory
-from inferry.runtime.detect.cpuinfo import cpu_list
 from inferry.runtime.detect.linux import Linux
-from inferry.runtime.detect.tree import LIMIT, Tree, clean, whole
+from inferry.runtime.detect.sysfs.cpuinfo import cpu_list
+from inferry.runtime.detect.sysfs.tree import LIMIT, Tree, clean, whole
 from inferry.tests.fakes.hosts import HOSTS, NAMES, plant, recorded
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Final
 
-from ...catalog.values.host import MAX_COUNT
+from ....catalog.values.host import MAX_COUNT
 
 if TYPE_CHECKING:
     from pathlib import Path

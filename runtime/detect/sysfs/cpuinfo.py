@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ...catalog.values.host import Cpu
+from ....catalog.values.host import Cpu
 from .arm import IMPLEMENTERS, PARTS
 from .tree import LIMIT, clean, whole
 
