@@ -17,7 +17,7 @@ def lines(host: Host) -> list[str]:
     it = host.platform
     system = " ".join(filter(None, (it.os, it.version or "?", it.architecture or "?")))
     libc = " ".join(filter(None, (it.libc, it.libc_version)))
-    told = [f"platform     {', '.join(filter(None, (system, it.name, libc)))}"]
+    told = [f"platform     {', '.join(filter(None, (system, it.name, libc, it.product)))}"]
     if host.python:
         told.append(
             f"python       {host.python.version} {host.python.implementation} {host.python.architecture or '?'}"
@@ -78,4 +78,5 @@ def _own_memory(device: Device) -> str:
 def _driver(device: Device) -> str:
     if device.driver is None:
         return "" if device.kind == "cpu" else "?"
-    return " ".join(filter(None, (device.driver.name or "?", device.driver.version)))
+    name = "none" if not device.driver.name and device.driver.name is not None else device.driver.name or "?"
+    return " ".join(filter(None, (name, device.driver.version)))

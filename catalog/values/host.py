@@ -20,7 +20,8 @@ Api = Literal["cuda-compute", "d3d12", "vulkan"]
 MAX_COUNT: Final = 2**53 - 1
 """The largest number that every reader of JSON takes exactly; of bytes, 9 PB."""
 
-_VERSION: Final = re.compile(r"\d+(?:\.\d+)*")
+_VERSION: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+_WORD: Final = re.compile(r"[a-z0-9_]{1,32}")
 _ID: Final = re.compile(r"[0-9a-f]{4}")
 _SUBSYSTEM: Final = re.compile(r"[0-9a-f]{4}:[0-9a-f]{4}")
 _ARCHITECTURES: Final = {
@@ -38,9 +39,12 @@ _ARCHITECTURES: Final = {
 
 
 def architecture(machine: str) -> str | None:
-    """Return our word for what a system calls its machine: ``x64``, ``arm64``, ``x86``, ``arm``, else its own word."""
+    """Return our word for what a system calls its machine: ``x64``, ``arm64``, ``x86``, ``arm``, else its own word.
+
+    ``None`` where it is no word.
+    """
     word = machine.strip().lower()
-    return _ARCHITECTURES.get(word, word) or None
+    return _ARCHITECTURES.get(word, word) if _WORD.fullmatch(word) else None
 
 
 def _is_version(name: str, text: str | None) -> None:
@@ -69,6 +73,10 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """``glibc`` or ``musl``."""
     libc_version: str | None = None
     """Numbers with dots."""
+    product: str | None = None
+    """What the machine is sold as."""
+    soc: str | None = None
+    """The system on a chip, as devicetrees name it: ``qcom,x1e80100``."""
 
     def __post_init__(self) -> None:
         """Refuse a version that cannot be compared; raise ``ValueError`` naming the field."""
@@ -137,6 +145,7 @@ class Driver(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     scheme: DriverScheme
     name: str | None = None
+    """Empty where the system has none for the device."""
     version: str | None = None
     """As the scheme writes it; a driver that comes with the Linux kernel often has none of its own."""
 
@@ -154,7 +163,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     name: str | None = None
     """For people."""
     memory_bytes: int | None = None
-    """Of its own, not shared with the processor."""
+    """Of its own; of an integrated one, what firmware set aside for it."""
     shared_bytes: int | None = None
     """What it may use of the system's memory."""
     integrated: bool | None = None

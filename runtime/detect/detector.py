@@ -27,6 +27,10 @@ def detector() -> Detector:
         from .macos import MacOs
 
         return MacOs()
+    if sys.platform == "linux":
+        from .linux import Linux
+
+        return Linux()
     from .generic import Generic
 
     return Generic()

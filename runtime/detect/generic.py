@@ -6,16 +6,16 @@ import os
 import sys
 from typing import TYPE_CHECKING, Final
 
-from ...catalog.values.host import MAX_COUNT, Cpu, Device, DeviceKind, Host, Memory, Platform, architecture
+from ...catalog.values.host import MAX_COUNT, Cpu, Device, Host, Memory, Platform, architecture
 from . import environment
+from .found import Found
+from .vendors import CPU_VENDORS
 
 if TYPE_CHECKING:
-    from ...catalog.values.host import Excluded, OrtFacts, Os, Python
+    from ...catalog.values.host import OrtFacts, Os, Python
 
 SYSTEMS: Final[dict[str, Os]] = {"linux": "linux", "win32": "windows", "darwin": "macos"}
 """Our word for what Python calls a system."""
-PCI_VENDORS: Final = {"GenuineIntel": "8086", "AuthenticAMD": "1022", "HygonGenuine": "1d94", "Shanghai": "1d17"}
-"""What a processor calls its vendor, and that vendor's PCI id (the pci.ids list); ONNX Runtime tells them by it too."""
 
 
 class Generic:
@@ -25,15 +25,19 @@ class Generic:
         """Return what is known; never raises and never waits."""
         origins: dict[str, str] = {}
         cpu = self.cpu(origins)
-        devices, searched, excluded = self.devices(origins)
+        platform = self.platform(origins)
+        found = self.devices(platform, cpu)
+        for index, seen in enumerate(found.seen, start=1):
+            for fact, origin in seen.origins.items():
+                origins[f"devices[{index}].{fact}".rstrip(".")] = origin
         return Host(
-            platform=self.platform(origins),
+            platform=platform,
             python=self.python(origins),
             cpu=cpu,
             memory=self.memory(origins),
-            devices=(self.processor(cpu, origins), *devices),
-            searched=("cpu", *searched),
-            excluded=excluded,
+            devices=(self.processor(cpu, origins), *(seen.device for seen in found.seen)),
+            searched=("cpu", *found.searched),
+            excluded=found.excluded,
             onnxruntime=self.onnxruntime(origins),
             origins=origins,
         )
@@ -76,14 +80,12 @@ class Generic:
         """Return the processor as a device."""
         if "cpu" in origins:
             origins["devices[0]"] = origins["cpu"]
-        return Device(kind="cpu", vendor_id=PCI_VENDORS.get(cpu.vendor or ""), name=cpu.name)
+        return Device(kind="cpu", vendor_id=CPU_VENDORS.get(cpu.vendor or ""), name=cpu.name)
 
-    def devices(
-        self, origins: dict[str, str]
-    ) -> tuple[tuple[Device, ...], tuple[DeviceKind, ...], tuple[Excluded, ...]]:
-        """Return the other devices, the kinds that were looked for, and what is none to run on."""
-        del origins
-        return (), (), ()
+    def devices(self, platform: Platform, cpu: Cpu) -> Found:
+        """Return the other devices, of a machine with this platform and processor."""
+        del platform, cpu
+        return Found()
 
     def onnxruntime(self, origins: dict[str, str]) -> OrtFacts:
         """Return what is installed of ONNX Runtime."""

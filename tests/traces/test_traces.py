@@ -92,6 +92,13 @@ def test_the_control_that_connects_is_seen(tmp_path: Path) -> None:
     assert any("connect(" in call for call in traced(tmp_path / "home", "-c", script).connects)
 
 
+def test_looking_at_the_machine_reads_files_and_no_more(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "home", "-m", "inferry", "devices", "-v")
+    assert "\ncpu " in trace.text
+    assert (trace.connects, trace.telemetry, trace.written) == ([], [], [])
+    assert trace.processes == 1
+
+
 PYTHON = """
 import asyncio, inferry
 with inferry.load("inferry/digits") as model:

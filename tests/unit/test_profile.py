@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 import inferry
 from inferry.catalog.errors import InvalidDocument, InvalidProfile, MachineError
+from inferry.catalog.profile import read_profile
 from inferry.catalog.values.host import (
     Cpu,
     Device,
@@ -26,9 +28,6 @@ from inferry.catalog.values.host import (
 )
 from inferry.cli import inferry as group
 from inferry.runtime.detect.detector import detect
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LAPTOP = Host(
     platform=Platform(os="windows", name="Windows", version="10.0.26100", build=26100, architecture="x64"),
@@ -90,6 +89,12 @@ def test_a_profile_may_be_edited_and_what_is_left_out_is_unknown(tmp_path: Path)
     host = inferry.HostProfile.load(file).host
     assert host.devices == (Device(kind="npu"),)
     assert (host.platform.version, host.memory.total_bytes, host.searched) == (None, None, ())
+
+
+def test_the_profile_in_the_documentation_is_one() -> None:
+    page = (Path(__file__).parents[2] / "docs/concepts/hosts.md").read_text(encoding="utf-8")
+    host = read_profile(page.split("```json\n")[1].split("```")[0].encode(), where="hosts.md")
+    assert [device.kind for device in host.devices] == ["cpu", "gpu"]
 
 
 def edited(path: str, value: object) -> dict[str, Any]:
