@@ -12,16 +12,15 @@ from ..catalog.values.plan import Subject
 from ..index.client.source import FolderSource, Found, find_path
 from .describe import Description, of_file, of_release
 from .detect.detector import detect
-from .model import Model
 from .plan import make_plan, of_file as as_subject, with_module
 from .profile import HostProfile
-from .session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..catalog.values.host import Host
     from ..catalog.values.match import Match
+    from .model import Model
     from .outputs import Outputs
     from .plan import Pins, Plan
 
@@ -134,6 +133,10 @@ class Client:
 
     def open(self, found: Found, **pins: Unpack[Pins]) -> Model:
         """Plan, verify and open what ``find`` returned; raises what ``load`` raises."""
+        # Planning and searching need no numpy, which these bring.
+        from .model import Model
+        from .session import Session
+
         host = with_module(self.devices())
         if found.release is None:
             data, folder, name = found.read_file(), str(found.folder), str(found.file)

@@ -12,7 +12,7 @@ from inferry.tests.models import add, model, saved
 from inferry.tests.wire import HEAD, field, imports, varint
 
 
-def node(operator: str, domain: str = "", output: str = "y", **attributes: Any) -> onnx.NodeProto:  # noqa: ANN401
+def node(operator: str, domain: str = "", output: str = "y", **attributes: Any) -> onnx.NodeProto:
     return helper.make_node(operator, ["x"], [output], domain=domain, **attributes)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+import msgspec
+
 Outcome = Literal["fits", "tight", "unknown", "no"]
 """``tight``: it fits, and leaves little room. ``unknown``: a fact is missing, so that nobody can say that it fits."""
 
@@ -27,7 +29,7 @@ class Reason(NamedTuple):
         return f"{told}; {self.fix}" if self.fix else told
 
 
-class Verdict(NamedTuple):
+class Verdict(msgspec.Struct, frozen=True):
     """What all rules say together; true where it fits."""
 
     reasons: tuple[Reason, ...] = ()

@@ -91,13 +91,13 @@ def test_nothing_there(tmp_path: Path, adder: str) -> None:
         assert f"precision: {have}, required: int4" in refused.value.hints()[0]
 
 
-def npz(**arrays: Any) -> bytes:  # noqa: ANN401
+def npz(**arrays: Any) -> bytes:
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()
 
 
-def npy(array: Any) -> bytes:  # noqa: ANN401
+def npy(array: Any) -> bytes:
     file = io.BytesIO()
     np.save(file, array, allow_pickle=True)
     return file.getvalue()

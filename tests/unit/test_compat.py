@@ -47,23 +47,23 @@ GPU = Device(
 SHARED = Device(kind="gpu", vendor_id="8086", device_id="7d55", name="Intel Arc", integrated=True)
 
 
-def system(**facts: Any) -> Host:  # noqa: ANN401
+def system(**facts: Any) -> Host:
     return replace(LAPTOP, platform=replace(LAPTOP.platform, **facts))
 
 
-def memory(**facts: Any) -> Host:  # noqa: ANN401
+def memory(**facts: Any) -> Host:
     return replace(LAPTOP, memory=replace(LAPTOP.memory, **facts))
 
 
-def driver(version: str | None, scheme: Any = "wddm") -> Device:  # noqa: ANN401
+def driver(version: str | None, scheme: Any = "wddm") -> Device:
     return replace(GPU, driver=Driver(scheme=scheme, version=version))
 
 
-def rule(**given: Any) -> Requirement:  # noqa: ANN401
+def rule(**given: Any) -> Requirement:
     return Requirement(source="here", devices=(DeviceRule(kind="gpu", **given),))
 
 
-def bound(**given: Any) -> Requirement:  # noqa: ANN401
+def bound(**given: Any) -> Requirement:
     return rule(drivers=(DriverBound(scheme="wddm", **given),))
 
 

@@ -117,7 +117,7 @@ UNHELD: dict[str, tuple[int, Any, str]] = {
 
 
 @pytest.mark.parametrize(("element", "value", "message"), UNHELD.values(), ids=UNHELD)
-def test_values_that_would_be_changed_are_refused(element: int, value: Any, message: str) -> None:  # noqa: ANN401
+def test_values_that_would_be_changed_are_refused(element: int, value: Any, message: str) -> None:
     with opened(one_node("Identity", element)) as same, pytest.raises(InvalidInput, match=message):
         same.run({"x": value})
 
