@@ -28,6 +28,8 @@ class Fitted(NamedTuple):
     onnxruntime: str
     """The versions of ONNX Runtime that have its operators; empty where nobody read them."""
     verdict: Verdict
+    fits: bool
+    """What the verdict comes to: it is asked for with every offer."""
 
 
 class Candidate(NamedTuple):
@@ -66,7 +68,7 @@ def candidates(model: Subject, packages: Iterable[EpPackage], host: Host, reques
     ranges = [ort_range(variant.graph) if variant.graph else "" for variant in model.variants]
     fitted = {
         place: [
-            Fitted(variant, needed, _variant(variant, host, device, request))
+            Fitted(variant, needed, verdict := _variant(variant, host, device, request), bool(verdict))
             for variant, needed in zip(model.variants, ranges, strict=True)
         ]
         for place, device in [*enumerate(host.devices), (NOWHERE, None)]
@@ -74,18 +76,16 @@ def candidates(model: Subject, packages: Iterable[EpPackage], host: Host, reques
     found: list[Candidate] = []
     for package in packages:
         for offer in offers(package, host, request, chosen):
-            fits, version = bool(offer.verdict), offer.onnxruntime
-            found += [
-                Candidate(
-                    each,
-                    offer,
-                    fits
-                    and not each.verdict.against
-                    and _built_for(each.variant, package.ep)
-                    and _has_operators(each.onnxruntime, version),
-                )
-                for each in fitted[offer.place]
-            ]
+            if offer.verdict:
+                runs = {needed: _has_operators(needed, offer.onnxruntime) for needed in ranges}
+                found += [
+                    Candidate(
+                        each, offer, each.fits and runs[each.onnxruntime] and _built_for(each.variant, package.ep)
+                    )
+                    for each in fitted[offer.place]
+                ]
+            else:
+                found += [Candidate(each, offer, fits=False) for each in fitted[offer.place]]
     return found
 
 

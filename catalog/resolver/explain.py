@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from .offers import NOWHERE
-from .order import why
 
 if TYPE_CHECKING:
     from ..values.verdict import Reason
@@ -27,9 +26,9 @@ def explain(resolution: Resolution) -> list[str]:
     best, second = resolution.best, resolution.runner_up
     lines = [f"{model}: {named(best)}" if best else f"{model}: nothing fits this host"]
     if best and second:
-        name, words = why(resolution.ranked[0], resolution.ranked[1])
+        name, words = resolution.order.why(best, second)
         lines.append(f"second: {named(second)}; {name}: {words}")
-    others = [candidate for _, candidate in resolution.ranked[2:] if candidate.fits]
+    others = [candidate for candidate in resolution.ranked[2:] if candidate.fits]
     lines += [f"also fits: {_grouped(group)}" for group in _by_offer(others)]
     lines += [f"no: {_grouped(group)}: {decisive(group[0]).words()}" for group in _by_reason(resolution.rejected)]
     return lines
@@ -47,7 +46,7 @@ def document(resolution: Resolution) -> dict[str, Any]:
                 "outcome": candidate.verdict.outcome,
                 "reasons": [reason._asdict() for reason in candidate.verdict.reasons],
             }
-            for _, candidate in resolution.ranked
+            for candidate in resolution.ranked
         ],
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from .candidates import candidates
-from .order import ordered
+from .order import Order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ..values.package import EpPackage
     from ..values.plan import Request, Subject
     from .candidates import Candidate
-    from .order import Key
 
 
 class Resolution(NamedTuple):
@@ -23,25 +22,27 @@ class Resolution(NamedTuple):
     model: Subject
     host: Host
     request: Request
-    ranked: list[tuple[Key, Candidate]]
+    order: Order
+    ranked: list[Candidate]
 
     @property
     def best(self) -> Candidate | None:
         """The one that is chosen; ``None`` where nothing fits."""
-        return self.ranked[0][1] if self.ranked and self.ranked[0][1].fits else None
+        return self.ranked[0] if self.ranked and self.ranked[0].fits else None
 
     @property
     def runner_up(self) -> Candidate | None:
         """The one that would be chosen without the best."""
-        return self.ranked[1][1] if len(self.ranked) > 1 and self.ranked[1][1].fits else None
+        return self.ranked[1] if len(self.ranked) > 1 and self.ranked[1].fits else None
 
     @property
     def rejected(self) -> list[Candidate]:
         """Those that do not fit."""
-        return [candidate for _, candidate in self.ranked if not candidate.fits]
+        return [candidate for candidate in self.ranked if not candidate.fits]
 
 
 def resolve(model: Subject, packages: Iterable[EpPackage], host: Host, request: Request) -> Resolution:
     """Judge every candidate and put them into the documented order; raises what ``candidates`` raises."""
+    order = Order(request.policy or "default", model)
     found = candidates(model, packages, host, request)
-    return Resolution(model, host, request, ordered(found, request.policy or "default", model))
+    return Resolution(model, host, request, order, sorted(found, key=order.key))

@@ -13,10 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from inferry.catalog.resolver.explain import document
+from inferry.catalog.resolver.resolution import resolve
+from inferry.catalog.values.graph import Graph, Operator
+from inferry.catalog.values.plan import Request
+from inferry.tests.catalogs import DISCRETE, host, model, package, variant
 from inferry.tests.models import one_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from inferry.catalog.values.host import Host
+    from inferry.catalog.values.package import EpPackage
+    from inferry.catalog.values.plan import Subject
 
 pytestmark = pytest.mark.figures
 HERE = Path(__file__).parent
@@ -199,3 +208,77 @@ def test_a_session_adds_little_to_onnx_runtimes_own(figures: Figures, cpu: str, 
         "ratio": round(ours / orts, 3),
         "onnxruntime_microseconds": round(orts, 2),
     }
+
+
+def catalog(variants: int, packages: int) -> tuple[Subject, list[EpPackage], Host, Request]:
+    graph = Graph(ir_version=8, opsets={"": 17}, operators=(Operator("Relu@17"),))
+    precisions: tuple[Any, ...] = ("fp32", "fp16", "int8", "bf16", "int4", "mixed")
+    what = model(*(variant(f"v{place}", precisions[place % 6], 1000 + place, graph=graph) for place in range(variants)))
+    boxes = [
+        package(
+            f"p{place}",
+            f"E{place}ExecutionProvider",
+            ["gpu"],
+            vendors=["10de"] if place % 2 else (),
+            reach="vendor" if place % 2 else "generic",
+            size=place,
+        )
+        for place in range(packages)
+    ]
+    return what, boxes, host(DISCRETE), Request()
+
+
+def timed(call: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    call()
+    return time.perf_counter() - begun
+
+
+def test_choosing_takes_little_time(figures: Figures) -> None:
+    """One model of 200 variants, 30 EP packages, one device; all verdicts in words; and 100,000 candidates."""
+    few, many = catalog(200, 30), catalog(1000, 100)
+    resolution = resolve(*few)
+    assert len(resolution.ranked) == 6000
+    assert resolution.best
+    choice, words = best(lambda: timed(lambda: resolve(*few)), lambda: timed(lambda: document(resolution)))
+    large = timed(lambda: resolve(*many))
+    figures["choosing among 6,000 candidates"] = {
+        "ms": round(1000 * choice, 1),
+        "limit_ms": 20,
+        "all_verdicts_in_words_ms": round(1000 * words, 1),
+        "among_100000_ms": round(1000 * large, 1),
+        "growth_of_time_over_growth_of_candidates": round(large / choice / (100_000 / 6_000), 2),
+    }
+    assert choice <= 0.02
+
+
+def test_planning_is_as_quick_as_a_small_command(figures: Figures, cpu: str) -> None:
+    scripts = Path(cpu).parent
+    ours, pips = best(
+        lambda: seconds(scripts / "inferry", "plan", "inferry/digits"), lambda: seconds(scripts / "pip", "--version")
+    )
+    figures["inferry plan inferry/digits / pip --version"] = {
+        "ratio": round(ours / pips, 3),
+        "inferry_ms": round(1000 * ours, 1),
+        "pip_ms": round(1000 * pips, 1),
+    }
+
+
+DETECTION = """
+import time
+from inferry.runtime.detect.detector import detect
+detect()
+times = []
+for _ in range(5):
+    begun = time.perf_counter()
+    detect()
+    times.append(time.perf_counter() - begun)
+print(min(times))
+"""
+
+
+def test_a_machine_is_seen_quickly(figures: Figures, cpu: str) -> None:
+    done = subprocess.run([cpu, "-c", DETECTION], capture_output=True, text=True, check=True)
+    warm = float(done.stdout)
+    figures["detection, warm"] = {"ms": round(1000 * warm, 2), "limit_ms": 150}
+    assert warm <= 0.15

@@ -170,13 +170,13 @@ def test_any_order_of_the_input_gives_the_same_plan(
     case: tuple[Subject, list[EpPackage], Host, Request], chance: random.Random
 ) -> None:
     what, packages, there, request = case
-    first = [told(candidate) for _, candidate in resolve(what, packages, there, request).ranked]
+    first = [told(candidate) for candidate in resolve(what, packages, there, request).ranked]
     variants, shuffled = list(what.variants), list(packages)
     chance.shuffle(variants)
     chance.shuffle(shuffled)
     shuffled = [replace(each, releases=each.releases[::-1]) for each in shuffled]
     again = resolve(what._replace(variants=tuple(variants)), shuffled, there, request)
-    assert [told(candidate) for _, candidate in again.ranked] == first
+    assert [told(candidate) for candidate in again.ranked] == first
 
 
 @laws
@@ -210,7 +210,7 @@ def test_a_host_that_gains_memory_loses_no_candidate(
     )
 
     def fitting(where: Host) -> set[tuple[str, str, str, int] | None]:
-        return {told(each) for _, each in resolve(what, packages, where, request).ranked if each.fits}
+        return {told(each) for each in resolve(what, packages, where, request).ranked if each.fits}
 
     assert fitting(there) <= fitting(gained)
 
@@ -220,5 +220,5 @@ def test_a_host_that_gains_memory_loses_no_candidate(
 def test_what_fits_has_nothing_against_it_and_what_does_not_has_something(
     case: tuple[Subject, list[EpPackage], Host, Request],
 ) -> None:
-    for _, candidate in resolve(*case).ranked:
+    for candidate in resolve(*case).ranked:
         assert candidate.fits == bool(candidate.verdict)

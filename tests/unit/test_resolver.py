@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from inferry.catalog.errors import NothingFits, UsageError
 from inferry.catalog.policy import policy
 from inferry.catalog.resolver.explain import decisive, document, explain, named
-from inferry.catalog.resolver.order import why
 from inferry.catalog.resolver.resolution import Resolution, resolve
 from inferry.catalog.selectors import select
 from inferry.catalog.values.graph import Graph, Operator
@@ -107,7 +106,7 @@ ORDER: dict[str, tuple[tuple[EpPackage, ...], str]] = {
         (ANY_GPU, package("other", "OtherExecutionProvider", ["gpu"], delivery="engine")),
         "what is here already comes before what must be installed: plugin before engine",
     ),
-    "name": (
+    "offer": (
         (ANY_GPU, package("other", "OtherExecutionProvider", ["gpu"])),
         "nothing tells them apart but their names",
     ),
@@ -118,7 +117,7 @@ ORDER: dict[str, tuple[tuple[EpPackage, ...], str]] = {
 def test_why_the_first_beats_the_second(key: str, packages: tuple[EpPackage, ...], words: str) -> None:
     for given in (packages, packages[::-1]):
         resolution = ask(host(DISCRETE), model(FP32), given)
-        assert why(resolution.ranked[0], resolution.ranked[1]) == (key, words)
+        assert resolution.order.why(*resolution.ranked[:2]) == (key, words)
 
 
 def test_more_memory_comes_first_of_two_alike() -> None:
@@ -127,7 +126,7 @@ def test_more_memory_comes_first_of_two_alike() -> None:
         resolution = ask(host(*devices), model(FP32), (CARDS,))
         assert resolution.best
         assert resolution.best.offer.device == DISCRETE
-        assert why(resolution.ranked[0], resolution.ranked[1])[0] == "memory"
+        assert resolution.order.why(*resolution.ranked[:2])[0] == "memory"
 
 
 REFUSED: dict[str, tuple[Host, tuple[EpPackage, ...], dict[str, Any], tuple[str, str, str]]] = {
