@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "search": ("runtime.commands.search", "Find models."),
     "show": ("runtime.commands.show", "Show what a model takes and returns, and its variants."),
     "plan": ("runtime.commands.plan", "Show what would be run on this machine, and why."),
+    "doctor": ("runtime.commands.doctor", "Say what is wrong on this machine, and why the CPU."),
     "run": ("runtime.commands.run", "Run a model once."),
     "devices": ("runtime.commands.devices", "Show this machine and the devices that models could run on."),
 }

@@ -12,11 +12,12 @@ from ..catalog.values.plan import Subject
 from ..index.client.source import FolderSource, Found, find_path
 from .describe import Description, of_file, of_release
 from .detect.detector import detect
+from .doctor import Finding, examine
 from .plan import make_plan, of_file as as_subject, with_module
 from .profile import HostProfile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ..catalog.values.host import Host
     from ..catalog.values.match import Match
@@ -104,6 +105,19 @@ class Client:
         model = Subject.of(found.release) if found.release else as_subject(str(found.file), found.read_file())
         there = host.host if isinstance(host, HostProfile) else host
         return make_plan(model, there or self.devices(), pins, elsewhere=there is not None)
+
+    def examine(
+        self, names: Iterable[str | os.PathLike[str]] = (), *, host: Host | HostProfile | None = None
+    ) -> list[Finding]:
+        """Return what is wrong on a machine, and why models run on its CPU; raises what ``plan`` raises.
+
+        Args:
+            names: models to look at; without any, those of the built-in index.
+            host: the machine, or its profile; without one, this machine.
+        """
+        there = host.host if isinstance(host, HostProfile) else host or self.devices()
+        plans = [self.plan(name, host=there) for name in names or self._source.names()]
+        return examine(there, plans)
 
     def load(self, name: str | os.PathLike[str], **pins: Unpack[Pins]) -> Model:
         """Find, verify and open a model.

@@ -69,8 +69,8 @@ class Plan:
     def explain(self) -> str:
         """Return the choice, why it beat the second, and each rejection with what would change it, in lines."""
         lines = explain(self.resolution)
-        if self.here is not self.resolution:
-            best = self.here.best
+        best = self.here.best
+        if self.chosen and (best is None or named(best) != named(self.chosen)):
             lines.insert(1, f"this version of inferry can carry out: {named(best) if best else 'nothing of it'}")
         return "\n".join(lines)
 

@@ -11,12 +11,17 @@ import pytest
 from click.testing import CliRunner
 
 import inferry
+from inferry.catalog.policy import POLICIES
+from inferry.catalog.resolver.order import PRECISIONS, Key
 from inferry.cli import inferry as group
+from inferry.runtime.profile import HostProfile
+from inferry.tests.catalogs import host
 from inferry.tests.models import add
 from inferry.tests.pages import PAGES, REFERENCE
 
 ROOT = Path(__file__).resolve().parents[2]
-TOLD = [ROOT / "README.md", *sorted((ROOT / "docs/guides").glob("*.md"))]
+CHOICE = ROOT / "docs/concepts/how-the-choice-is-made.md"
+TOLD = [ROOT / "README.md", *sorted((ROOT / "docs/guides").glob("*.md")), CHOICE]
 NAMES = [file.name for file in TOLD]
 
 
@@ -25,6 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the docs speak of."""
     (tmp_path / "model.onnx").write_bytes(add())
     (tmp_path / "array.json").write_text("[[1, 2]]", encoding="utf-8")
+    HostProfile(host()).save(tmp_path / "bare.json")
     (tmp_path / "seven.png").write_bytes(inferry.load("inferry/digits").samples["image"])
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -44,7 +50,7 @@ def test_what_a_page_shows_is_what_the_program_prints(file: Path, here: Path) ->
     assert here.exists()
 
 
-@pytest.mark.parametrize("file", TOLD, ids=NAMES)
+@pytest.mark.parametrize("file", TOLD[:-1], ids=NAMES[:-1])
 def test_what_a_page_computes_is_what_python_answers(file: Path, here: Path) -> None:
     failed, tried = doctest.testfile(str(file), module_relative=False, encoding="utf-8")
     assert tried
@@ -56,6 +62,16 @@ def test_what_a_page_computes_is_what_python_answers(file: Path, here: Path) -> 
 def test_reference_pages_are_those_that_the_program_makes(name: str) -> None:
     """If not: python -m inferry.tests.pages."""
     assert (REFERENCE / name).read_text(encoding="utf-8") == PAGES[name]()
+
+
+def test_the_order_is_told_as_it_is() -> None:
+    text = CHOICE.read_text(encoding="utf-8")
+    for name, classes in POLICIES.items():
+        assert f"| `{name}` | {', '.join(classes)} |" in text
+    for kind, precisions in PRECISIONS.items():
+        assert f"| {kind} | {', '.join(precisions)} |" in text
+    keys = re.findall(r"^\d\. \*\*(\w+)\*\*", text, re.MULTILINE)
+    assert keys == [name for name in Key._fields if name not in {"unfit", "offer", "variant"}]
 
 
 def test_every_link_leads_somewhere() -> None:

@@ -12,9 +12,12 @@ from click.testing import CliRunner, Result
 
 import inferry
 from inferry.catalog.errors import NothingFits, UsageError
+from inferry.catalog.resolver.resolution import resolve
+from inferry.catalog.values.plan import Request
 from inferry.cli import inferry as group
+from inferry.runtime.plan import Plan
 from inferry.runtime.profile import HostProfile
-from inferry.tests.catalogs import DISCRETE, host
+from inferry.tests.catalogs import ALL, DISCRETE, host, model, variant
 from inferry.tests.models import add
 
 if TYPE_CHECKING:
@@ -101,11 +104,25 @@ def test_a_plan_for_another_machine(tmp_path: Path) -> None:
     HostProfile(host(DISCRETE, ort="1.30.0")).save(file)
     told = run("plan", "inferry/digits", "--host", str(file), "--explain")
     assert told.exit_code == 0
-    assert "this version of inferry can carry out: fp32 on CPUExecutionProvider" in told.stdout
+    assert " on CPUExecutionProvider (inferry/onnxruntime 1.30.0, built-in), cpu A processor\n" in told.stdout
     document = answer("plan", "inferry/digits", "--host", str(file))
     assert document["here"]["ep_package"] == "inferry/onnxruntime@1.30.0"
     told = run("plan", "inferry/digits", "--host", str(tmp_path / "nosuch.json"))
     assert (told.exit_code, "cannot be read" in told.stderr) == (10, True)
+
+
+def test_what_can_be_carried_out_is_told_beside_the_best() -> None:
+    there, what = host(DISCRETE), model(variant("fp32"))
+    here = resolve(what, ALL, there, Request(deliveries=("built-in",)))
+    plan = Plan(resolve(what, ALL, there, Request()), here)
+    lines = plan.explain().splitlines()
+    assert lines[:2] == [
+        "acme/thing 1.0.0: fp32 on CardsExecutionProvider (acme/cards 1.0.0, plugin), gpu A card",
+        "this version of inferry can carry out: fp32 on CPUExecutionProvider (acme/onnxruntime 1.31.1, built-in), "
+        "cpu A processor",
+    ]
+    document = plan.document()
+    assert (document["plan"]["ep"], document["here"]["ep"]) == ("CardsExecutionProvider", "CPUExecutionProvider")
 
 
 def test_python_plans_too(tmp_path: Path) -> None:

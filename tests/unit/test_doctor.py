@@ -1,0 +1,137 @@
+"""What is wrong on a machine, in a sentence each, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+from msgspec.structs import replace
+
+from inferry.catalog.resolver.resolution import resolve
+from inferry.catalog.values.graph import Graph, Operator
+from inferry.catalog.values.host import Distribution, Host, OrtFacts
+from inferry.catalog.values.plan import Request
+from inferry.cli import inferry as group
+from inferry.runtime.doctor import examine
+from inferry.runtime.plan import Plan
+from inferry.runtime.profile import HostProfile
+from inferry.tests.catalogs import ANY_GPU, CARDS, DISCRETE, NPU, SHARED, STOCK, host, model, variant
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inferry.catalog.values.package import EpPackage
+    from inferry.catalog.values.plan import Subject
+
+FP32 = model(variant("fp32"))
+NEW = model(variant("new", graph=Graph(ir_version=13, opsets={"": 25}, operators=(Operator("Relu@25"),))))
+TWO = OrtFacts(
+    module=True,
+    distributions=(
+        Distribution(name="onnxruntime", version="1.31.1"),
+        Distribution(name="onnxruntime-gpu", version="1.30.0"),
+    ),
+)
+
+
+def plan(what: Subject, there: Host, packages: tuple[EpPackage, ...]) -> Plan:
+    here = resolve(what, packages, there, Request(deliveries=("built-in",)))
+    return Plan(resolve(what, packages, there, Request()), here)
+
+
+BOXES = (STOCK, CARDS, ANY_GPU)
+CASES: dict[str, tuple[Host, Subject, list[tuple[str, bool, str, str]]]] = {
+    "nothing but a processor": (
+        host(),
+        FP32,
+        [("why-cpu", False, "acme/thing 1.0.0 runs on the CPU, because this machine has no GPU and no NPU.", "")],
+    ),
+    "nobody looked": (
+        replace(host(), searched=("cpu",)),
+        FP32,
+        [("why-cpu", False, "acme/thing 1.0.0 runs on the CPU, because nobody has looked for a gpu or npu.", "")],
+    ),
+    "a card whose provider would have to be installed": (
+        host(DISCRETE),
+        FP32,
+        [
+            (
+                "why-cpu",
+                False,
+                (
+                    "acme/thing 1.0.0 runs on the CPU, because CardsExecutionProvider on A card is not used: "
+                    "it comes by plugin, which this version of inferry does not install."
+                ),
+                "",
+            )
+        ],
+    ),
+    "none installed": (
+        replace(host(NPU), onnxruntime=OrtFacts(module=False, distributions=())),
+        FP32,
+        [
+            (
+                "onnxruntime-missing",
+                True,
+                "No ONNX Runtime is installed in this environment.",
+                'pip install "inferry[cpu]"',
+            )
+        ],
+    ),
+    "two in one folder": (
+        replace(host(), onnxruntime=TWO),
+        FP32,
+        [
+            (
+                "onnxruntime-overwritten",
+                True,
+                (
+                    "onnxruntime 1.31.1 and onnxruntime-gpu 1.30.0 brought the same module into one folder, "
+                    "and wrote over each other's files."
+                ),
+                'make a new environment and install one of them there: pip install "inferry[cpu]"',
+            ),
+            ("why-cpu", False, "acme/thing 1.0.0 runs on the CPU, because this machine has no GPU and no NPU.", ""),
+        ],
+    ),
+    "too old": (
+        host(ort="1.20.0"),
+        NEW,
+        [
+            (
+                "onnxruntime-old",
+                True,
+                "ONNX Runtime 1.20.0 is too old for acme/thing 1.0.0, which needs >=1.24.",
+                'pip install "onnxruntime>=1.24"',
+            )
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("there", "what", "expected"), CASES.values(), ids=CASES)
+def test_each_machine_is_told_in_a_sentence(
+    there: Host, what: Subject, expected: list[tuple[str, bool, str, str]]
+) -> None:
+    assert examine(there, [plan(what, there, BOXES)]) == expected
+
+
+def test_a_rejected_device_is_told_with_what_would_help() -> None:
+    there = host(SHARED)
+    (finding,) = examine(there, [plan(FP32, there, (STOCK, CARDS))])
+    assert finding.message.endswith(
+        "because CardsExecutionProvider on Its own graphics is not used: vendor: 8086, required: 10de."
+    )
+
+
+def test_the_command_says_it(tmp_path: Path) -> None:
+    told = CliRunner().invoke(group, ["doctor"])
+    assert told.exit_code == 0
+    assert told.stdout.startswith("inferry/digits 1.0.0 runs on the CPU, because ")
+    file = tmp_path / "two.json"
+    HostProfile(replace(host(), onnxruntime=TWO)).save(file)
+    told = CliRunner().invoke(group, ["doctor", "inferry/digits", "--host", str(file), "--json"])
+    assert told.exit_code == 7
+    assert [each["rule"] for each in json.loads(told.stdout)["findings"]] == ["onnxruntime-overwritten"]
