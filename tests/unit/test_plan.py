@@ -118,8 +118,10 @@ def test_what_can_be_carried_out_is_told_beside_the_best() -> None:
     lines = plan.explain().splitlines()
     assert lines[:2] == [
         "acme/thing 1.0.0: fp32 on CardsExecutionProvider (acme/cards 1.0.0, plugin), gpu A card",
-        "this version of inferry can carry out: fp32 on CPUExecutionProvider (acme/onnxruntime 1.31.1, built-in), "
-        "cpu A processor",
+        (
+            "this version of inferry can carry out: fp32 on CPUExecutionProvider (acme/onnxruntime 1.31.1, built-in), "
+            "cpu A processor"
+        ),
     ]
     document = plan.document()
     assert (document["plan"]["ep"], document["here"]["ep"]) == ("CardsExecutionProvider", "CPUExecutionProvider")
