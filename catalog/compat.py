@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .processors import intel_generation
-from .values.requirement import numbers
+from .values.requirement import level_bound, numbers
 from .values.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
@@ -131,12 +131,10 @@ def _rule(rule: DeviceRule, host: Host, device: Device, origin: str) -> Iterator
         yield _generation(rule.intel_generation_at_least, host, origin)
     if rule.memory_bytes is not None:
         yield _device_memory(rule.memory_bytes, host, device, origin)
-    for bound in rule.drivers:
+    scheme = device.driver.scheme if device.driver else None
+    for bound in [each for each in rule.drivers if each.scheme == scheme] or rule.drivers:
         yield _driver(bound, device, origin)
-    for api, level in rule.apis.items():
-        have = device.apis.get(api)
-        holds = have is not None and numbers(have) >= numbers(level)
-        yield _Rule(f"api-{api}", f"{level} or later", origin).says(have, holds=holds)
+    yield from _apis(rule, device, origin)
 
 
 def _generation(least: int, host: Host, origin: str) -> Reason:
@@ -146,9 +144,23 @@ def _generation(least: int, host: Host, origin: str) -> Reason:
     return _Rule("processor", required, origin).says(observed, holds=have is not None and have >= least)
 
 
+def _apis(rule: DeviceRule, device: Device, origin: str) -> Iterator[Reason]:
+    for api, level in rule.apis.items():
+        have = device.apis.get(api)
+        fits = have is not None and numbers(have) >= numbers(level)
+        yield _Rule(f"api-{api}", f"{level} or later", origin).says(have, holds=fits)
+    for api, levels in rule.apis_one_of.items():
+        have = device.apis.get(api)
+        bounds = [level_bound(level) for level in levels]
+        fits = have is not None and any(holds(bound, have) for bound in bounds)
+        yield _Rule(f"api-{api}", " or ".join(words(bound) for bound in bounds), origin).says(have, holds=fits)
+
+
 def _driver(bound: DriverBound, device: Device, origin: str) -> Reason:
     required = f"{bound.scheme} driver {words(bound)}"
     have = device.driver
+    if have and have.name == "":
+        return _Rule("driver", required, origin, f"install {required}").says("no driver")
     version = have.version if have and have.scheme == bound.scheme else None
     observed = None if version is None else f"{bound.scheme} driver {version}"
     fits = version is not None and holds(bound, version)

@@ -78,9 +78,11 @@ class DeviceRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     memory_bytes: int | None = None
     """Of its own; of an integrated device, of the system's."""
     drivers: tuple[DriverBound, ...] = ()
-    """All of them."""
+    """All of those in the scheme of the device's driver: who bounds a driver in two schemes says it twice."""
     apis: dict[Api, str] = {}
     """The least level of each API."""
+    apis_one_of: dict[Api, tuple[str, ...]] = {}
+    """The levels of each API that will do: ``8.6`` is exactly that one, ``12.0+`` that one and all above."""
     source: str = ""
     """Where this is published, where that is another place than the requirement's."""
 
@@ -93,9 +95,20 @@ class DeviceRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             ends = _IDS.fullmatch(each)
             if not ends or (ends[2] and ends[2] < ends[1]):
                 raise ValueError(f"device_ids: `{each[:100]}` is not four lower-case hexadecimal digits, or a range")
+        self._check_levels()
+
+    def _check_levels(self) -> None:
         for level in self.apis.values():
             if not VERSION.fullmatch(level):
                 raise ValueError(f"apis: `{level[:100]}` is not made of numbers with dots")
+        for levels in self.apis_one_of.values():
+            for level in levels:
+                if not VERSION.fullmatch(level.removesuffix("+")):
+                    raise ValueError(
+                        f"apis_one_of: `{level[:100]}` is not made of numbers with dots, and perhaps a `+`"
+                    )
+            if not levels:
+                raise ValueError("apis_one_of: no level would do")
 
     def has_id(self, device_id: str) -> bool:
         """Return whether ``device_id`` is one of those listed."""
@@ -127,6 +140,12 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """One of them must hold of the device that is looked at."""
     not_for: tuple[Workload, ...] = ()
     """What it is published as unfit for."""
+
+
+def level_bound(level: str) -> Bound:
+    """Return the bound that a level of ``apis_one_of`` stands for."""
+    least = level.removesuffix("+")
+    return Bound(exactly=level) if least == level else Bound(at_least=least)
 
 
 def numbers(version: str) -> tuple[int, ...]:

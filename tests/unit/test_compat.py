@@ -205,6 +205,20 @@ CASES: dict[str, Case] = {
         (LAPTOP, driver("32.0.15.6000.1")),
         (LAPTOP, driver("32.0.15.6000", scheme="linux")),
     ),
+    "no driver": (
+        "driver",
+        bound(at_least="32.0.15.5585"),
+        HERE,
+        (LAPTOP, replace(GPU, driver=Driver(scheme="linux", name=""))),
+        (LAPTOP, replace(GPU, driver=Driver(scheme="linux", name="nouveau"))),
+    ),
+    "one of the api's levels": (
+        "api-cuda-compute",
+        rule(apis_one_of={"cuda-compute": ("8.6", "8.9", "12.0+")}),
+        HERE,
+        (LAPTOP, replace(GPU, apis={"cuda-compute": "9.0"})),
+        (LAPTOP, replace(GPU, apis={})),
+    ),
     "api": (
         "api-cuda-compute",
         rule(apis={"cuda-compute": "8.6"}),
@@ -244,6 +258,7 @@ def test_each_rule_tells_a_host_from_the_same_host_with_one_fact_changed(
 
 
 FIXES = {
+    "no driver": "install wddm driver 32.0.15.5585 or later",
     "os-build": "update to Windows build 26100 or later",
     "onnxruntime": 'pip install "onnxruntime>=1.24.4,<2"',
     "driver within": "install wddm driver from 32.0.15.5585 to 32.0.15.6000",
@@ -343,6 +358,8 @@ WRONG: dict[str, tuple[type[msgspec.Struct], dict[str, Any], str]] = {
     "a range upside down": (DeviceRule, {"kind": "gpu", "device_ids": ["2fff-2200"]}, "device_ids"),
     "a level of no api": (DeviceRule, {"kind": "gpu", "apis": {"metal": "3"}}, "apis"),
     "a level that is none": (DeviceRule, {"kind": "gpu", "apis": {"vulkan": "new"}}, "apis"),
+    "no level of a set": (DeviceRule, {"kind": "gpu", "apis_one_of": {"vulkan": []}}, "apis_one_of"),
+    "a level of a set that is none": (DeviceRule, {"kind": "gpu", "apis_one_of": {"vulkan": ["1.x+"]}}, "apis_one_of"),
     "an os of no kind": (OsRule, {"os": "beos"}, "os"),
     "a system's version": (OsRule, {"os": "macos", "version_at_least": "Ventura"}, "version_at_least"),
     "no source": (Requirement, {}, "source"),
