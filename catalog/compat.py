@@ -20,6 +20,8 @@ UNKNOWN: Final = "unknown"
 TIGHT: Final = 0.8
 """The share of a memory above which a run fits tightly: what else runs wants some too."""
 _TELL: Final = "tell it in a host profile (inferry devices --save)"
+_ELSEWHERE: Final = {"os": 2, "device-kind": 2, "vendor": 1}
+"""Where a rule that is for other machines ends."""
 _SYSTEMS: Final = {"windows": "Windows", "macos": "macOS", "linux": "Linux", "other": "another system"}
 
 
@@ -79,14 +81,21 @@ def _os(rule: OsRule, host: Host, origin: str) -> Iterator[Reason]:
         holds = build is not None and build >= rule.build_at_least
         required = f"{system} build {rule.build_at_least} or later"
         yield _Rule("os-build", required, origin, f"update to {required}").says(_text(build), holds=holds)
-    for name, what, version, least in (
-        ("os-version", system, host.platform.version, rule.version_at_least),
-        ("libc", "glibc", host.platform.libc_version if host.platform.libc == "glibc" else None, rule.glibc_at_least),
-    ):
-        if least is not None:
-            holds = version is not None and numbers(version) >= numbers(least)
-            required = f"{what} {least} or later"
-            yield _Rule(name, required, origin, f"update to {required}").says(version, holds=holds)
+    if rule.version_at_least is not None:
+        yield _version("os-version", system, host.platform.version, rule.version_at_least, origin)
+    if rule.glibc_at_least is not None:
+        libc, version = host.platform.libc, host.platform.libc_version
+        if libc in {None, "glibc"}:
+            yield _version("libc", "glibc", version if libc else None, rule.glibc_at_least, origin)
+        else:
+            observed = " ".join(filter(None, (libc, version)))
+            yield _Rule("libc", f"glibc {rule.glibc_at_least} or later", origin).says(observed)
+
+
+def _version(name: str, what: str, version: str | None, least: str, origin: str) -> Reason:
+    fits = version is not None and numbers(version) >= numbers(least)
+    required = f"{what} {least} or later"
+    return _Rule(name, required, origin, f"update to {required}").says(version, holds=fits)
 
 
 def within(version: str | None, specifier: str) -> bool:
@@ -221,8 +230,13 @@ def _text(fact: int | None) -> str | None:
     return None if fact is None else str(fact)
 
 
-def _distance(reasons: list[Reason]) -> tuple[int, int, int]:
-    """Return how far a rule is from fitting: by what fails, then what is unknown; one that got farther is nearer."""
+def _distance(reasons: list[Reason]) -> tuple[int, int, int, int]:
+    """Return how far a rule is from fitting: one for other machines is farthest, then what fails and is unknown count.
+
+    Of equals the one that got farther is nearer.
+    """
+    last = reasons[-1]
+    elsewhere = _ELSEWHERE.get(last.rule, 0) if last.outcome == "no" else 0
     failed = sum(reason.outcome == "no" for reason in reasons)
     unknown = sum(reason.outcome == "unknown" for reason in reasons)
-    return failed, unknown, -len(reasons)
+    return elsewhere, failed, unknown, -len(reasons)

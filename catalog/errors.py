@@ -117,10 +117,11 @@ class InvalidDocument(Error):
 class InvalidManifest(InvalidDocument, ValueError):
     """A manifest's syntax or field is wrong; ``field`` is its path, like ``variants[0].artifact.digest``, or empty."""
 
-    def __init__(self, message: str, *, field: str = "", hints: Iterable[str] = ()) -> None:
-        """Keep the field's path beside the words."""
+    def __init__(self, message: str, *, field: str = "", fields: Iterable[str] = (), hints: Iterable[str] = ()) -> None:
+        """Keep the paths of all fields that are wrong beside the words; ``field`` is the first."""
         super().__init__(message, hints=hints)
         self.field = field
+        self.fields = tuple(fields) or ((field,) if field else ())
 
 
 class InvalidProfile(InvalidDocument, ValueError):

@@ -1,21 +1,125 @@
-"""Fields: where a document is wrong, from what msgspec says of it."""
+"""Fields: where a document is wrong, all of it at once, and on which line."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, get_args, get_origin
+
+import msgspec
 
 if TYPE_CHECKING:
-    import msgspec
+    from collections.abc import Callable, Iterator
+
+    Decode = Callable[[type, Any], Any]
+
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]")
+_KEY = re.compile(r"""\s*([A-Za-z0-9_.-]+|"[^"]*"|'[^']*')\s*=""")
+
+_QUOTES = "\"'"
 
 
-def wrong(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return the path of the field that is wrong, such as ``variants[0].artifact.digest``, and what is wrong."""
+class Wrong(NamedTuple):
+    """One field that is wrong."""
+
+    field: str
+    """Its path, such as ``variants[0].artifact.digest``; empty for the document itself."""
+    message: str
+
+
+def wrong(error: msgspec.ValidationError) -> Wrong:
+    """Return the field that is wrong, and what is wrong with it, from what msgspec says."""
     message, _, path = str(error).partition(" - at `$")
     field = path.rstrip("`").lstrip(".")
     # A value's own check names its field first, as in "margin: twice …".
     if named := re.match(r"([a-z_]+): ", message):
-        return f"{field}.{named[1]}".lstrip("."), message[named.end() :]
+        return Wrong(f"{field}.{named[1]}".lstrip("."), message[named.end() :])
     if named := re.search(r"(?:required|unknown) field `(\w+)`", message):
         field = f"{field}.{named[1]}".lstrip(".")
-    return field, message
+    return Wrong(field, message)
+
+
+def all_wrong(data: Any, kind: Any, decode: Decode, path: str = "") -> Iterator[Wrong]:  # noqa: ANN401 - any document
+    """Yield every field of ``data`` that cannot be one of ``kind``; msgspec itself stops at the first."""
+    options = [each for each in get_args(kind) if each is not NoneType] if get_origin(kind) is UnionType else [kind]
+    if len(options) == 1 and _is_table(data) and _is_struct(options[0]):
+        yield from _table(data, options[0], decode, path)
+    elif _is_list(data) and len(args := get_args(options[0])) == 2 and args[1] is ... and _is_struct(args[0]):  # noqa: PLR2004
+        for place, item in enumerate(data):
+            yield from all_wrong(item, args[0], decode, f"{path}[{place}]")
+    else:
+        yield from _itself(data, kind, decode, path)
+
+
+def lines(text: str) -> dict[str, int]:
+    """Return the line, from 1, on which each key and table of a TOML text begins, by its path."""
+    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    table, within = "", ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if not within and (header := _HEADER.match(line)):
+            table = _path(header[2], counts)
+            if header[1] == "[[":
+                place = counts[table] = counts.get(table, -1) + 1
+                table = f"{table}[{place}]"
+            found.setdefault(table, number)
+        elif not within and (key := _KEY.match(line)):
+            found.setdefault(f"{table}.{key[1].strip(_QUOTES)}".lstrip("."), number)
+        for mark in ('"""', "'''"):
+            if within in {"", mark} and line.count(mark) % 2:
+                within = "" if within else mark
+    return found
+
+
+def line_of(field: str, found: dict[str, int]) -> int | None:
+    """Return the line of a field, or of the nearest table around it."""
+    while field and field not in found:
+        field = field[: max(field.rfind("."), field.rfind("["), 0)]
+    return found.get(field)
+
+
+def _table(data: dict[str, Any], kind: type[msgspec.Struct], decode: Decode, path: str) -> Iterator[Wrong]:
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    told = [
+        Wrong(f"{path}.{name}".lstrip("."), f"Object contains unknown field `{name}`")
+        for name in data
+        if name not in fields
+    ]
+    for name, field in fields.items():
+        where = f"{path}.{name}".lstrip(".")
+        if name in data:
+            told += all_wrong(data[name], field.type, decode, where)
+        elif field.required:
+            told.append(Wrong(where, f"Object missing required field `{name}`"))
+    # What a value checks across its fields can be asked only once each of them is right.
+    yield from told or _itself(data, kind, decode, path)
+
+
+def _itself(data: Any, kind: Any, decode: Decode, path: str) -> Iterator[Wrong]:  # noqa: ANN401 - as above
+    try:
+        msgspec.convert(data, kind, dec_hook=decode)
+    except msgspec.ValidationError as error:
+        field, message = wrong(error)
+        yield Wrong(f"{path}{field if field.startswith('[') else f'.{field}' * bool(field)}".lstrip("."), message)
+
+
+def _path(header: str, counts: dict[str, int]) -> str:
+    """Return the path that a table's header means: below an array of tables, its last one."""
+    *above, last = (part.strip(_QUOTES) for part in re.findall(r'"[^"]*"|\'[^\']*\'|[^.\s]+', header))
+    path = ""
+    for part in above:
+        path = f"{path}.{part}".lstrip(".")
+        path = f"{path}[{counts[path]}]" if path in counts else path
+    return f"{path}.{last}".lstrip(".")
+
+
+def _is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def _is_table(data: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(data, dict)
+
+
+def _is_list(data: object) -> TypeGuard[list[Any]]:
+    return isinstance(data, list)

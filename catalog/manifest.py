@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from .errors import InvalidManifest, InvalidName
-from .fields import wrong
+from .fields import Wrong, all_wrong, line_of, lines, wrong
 from .values.digest import Digest
 from .values.graph import Operator
 from .values.model import Release
@@ -22,7 +22,7 @@ def read_manifest(text: str, *, where: str) -> Release:
     """Return the release that the TOML in ``text`` describes; ``where`` is what errors call the manifest.
 
     Raises:
-        InvalidManifest: the text is no TOML, or a field is missing, unknown or wrong; ``field`` names it.
+        InvalidManifest: the text is no TOML, or fields are missing, unknown or wrong; ``fields`` names all of them.
     """
     return _read(text, Release, where)
 
@@ -34,12 +34,25 @@ def read_package(text: str, *, where: str) -> EpPackage:
 
 def _read(text: str, kind: type[_Document], where: str) -> _Document:
     try:
-        return msgspec.convert(tomllib.loads(text), kind, dec_hook=_decode)
+        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidManifest(f"{where}: {error}") from error
+    try:
+        return msgspec.convert(data, kind, dec_hook=_decode)
     except msgspec.ValidationError as error:
-        field, message = wrong(error)
-        raise InvalidManifest(f"{where}: {field}: {message}", field=field) from error
+        raise _invalid(list(all_wrong(data, kind, _decode)) or [wrong(error)], text, where) from error
+
+
+def _invalid(found: list[Wrong], text: str, where: str) -> InvalidManifest:
+    """Return one error that tells all fields that are wrong, each with its line where the text has one."""
+    at = lines(text)
+    told: list[str] = []
+    for field, message in found:
+        line = line_of(field, at)
+        told.append(f"{field}: {message}" + (f" (line {line})" if line else ""))
+    more = f" and {len(told) - 1} more:\n  " if len(told) > 1 else ""
+    words = f"{where}: {told[0]}{more}" + "\n  ".join(told[1:])
+    return InvalidManifest(words, field=found[0].field, fields=[field for field, _ in found])
 
 
 def _decode(kind: type, value: Any) -> Any:  # noqa: ANN401 - msgspec's signature

@@ -8,7 +8,7 @@ import pytest
 
 from inferry.catalog.compat import check
 from inferry.catalog.values.host import Device, Driver, Host, Platform
-from inferry.catalog.values.requirement import DeviceRule, DriverBound, Requirement
+from inferry.catalog.values.requirement import DeviceRule, DriverBound, OsRule, Requirement
 
 if TYPE_CHECKING:
     from inferry.catalog.values.host import DriverScheme
@@ -65,3 +65,43 @@ def test_a_level_of_a_set_is_exact_unless_it_has_a_plus(level: str, outcome: str
     verdict = check(SET, HOST, Device(kind="gpu", apis={"cuda-compute": level}))
     assert verdict.outcome == outcome
     assert verdict.reasons[-1].required == "exactly 8.6 or exactly 8.9 or 12.0 or later"
+
+
+def test_the_rule_for_the_devices_own_kind_and_vendor_speaks_however_much_it_lacks() -> None:
+    either = Requirement(
+        source="here",
+        devices=(
+            DeviceRule(kind="cpu"),
+            DeviceRule(kind="gpu", vendor_ids=("8086",)),
+            DeviceRule(
+                kind="gpu",
+                vendor_ids=("10de",),
+                device_ids=("2684",),
+                drivers=(DriverBound(scheme="wddm", at_least="1"),),
+                apis={"d3d12": "12.0"},
+            ),
+        ),
+    )
+    verdict = check(either, HOST, Device(kind="gpu", vendor_id="10de", device_id="1e04"))
+    assert [reason.rule for reason in verdict.against] == ["device-id", "driver", "api-d3d12"]
+
+
+@pytest.mark.parametrize(
+    ("libc", "version", "outcome", "observed"),
+    [
+        ("glibc", "2.28", "fits", "2.28"),
+        ("glibc", "2.27", "no", "2.27"),
+        ("glibc", None, "unknown", "unknown"),
+        ("musl", "1.2.5", "no", "musl 1.2.5"),
+        ("musl", None, "no", "musl"),
+        (None, "2.39", "unknown", "unknown"),
+    ],
+)
+def test_another_c_library_is_not_an_unknown_one(
+    libc: str | None, version: str | None, outcome: str, observed: str
+) -> None:
+    host = Host(platform=Platform(os="linux", libc=libc, libc_version=version))
+    verdict = check(
+        Requirement(source="here", os=(OsRule(os="linux", glibc_at_least="2.28"),)), host, Device(kind="cpu")
+    )
+    assert (verdict.outcome, verdict.reasons[-1].observed) == (outcome, observed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from inferry.catalog.errors import InvalidManifest
+from inferry.catalog.fields import line_of, lines
 from inferry.catalog.manifest import read_manifest
 
 GOOD = """
@@ -135,3 +136,59 @@ def test_a_wrong_field_is_named(old: str, new: str, field: str) -> None:
     assert caught.value.field == field
     assert caught.value.message.startswith(f"here.toml: {field}")
     assert caught.value.exit_code == 9
+
+
+def test_all_that_is_wrong_is_told_at_once_each_with_its_line() -> None:
+    text = GOOD.replace('version = "1.0.0"', 'version = "v1"\nflavour = 1').replace("margin = 4", "margin = 99")
+    text = text.replace('precision = "fp32"', 'precision = "fp33"').replace('task = "image-classification"\n', "")
+    with pytest.raises(InvalidManifest) as caught:
+        read_manifest(text, where="here.toml")
+    assert sorted(caught.value.fields) == ["flavour", "inputs[0].picture.margin", "task", "variants[0].precision"]
+    lines = text.splitlines()
+    told = {line.split(":")[0].strip(): line for line in caught.value.message.removeprefix("here.toml: ").splitlines()}
+    for field, words in (
+        ("flavour", "flavour = 1"),
+        ("inputs[0].picture.margin", "picture = {"),
+        ("variants[0].precision", 'precision = "fp33"'),
+    ):
+        line = next(place for place, each in enumerate(lines, 1) if each.startswith(words))
+        assert f"(line {line})" in told[field]
+    assert "(line" not in told["task"]
+    assert " and 3 more:" in caught.value.message
+
+
+def test_lines_are_found_in_any_toml() -> None:
+    text = """a = 1
+[b]
+"c d" = 2
+[[e]]
+f = '''
+g = 3
+[h]
+'''
+[[e]]
+f = 1
+[e.i]
+j = 2
+[[e.k]]
+l = 3
+[[e.k]]
+l = 4
+"""
+    found = lines(text)
+    assert found == {
+        "a": 1,
+        "b": 2,
+        "b.c d": 3,
+        "e[0]": 4,
+        "e[0].f": 5,
+        "e[1]": 9,
+        "e[1].f": 10,
+        "e[1].i": 11,
+        "e[1].i.j": 12,
+        "e[1].k[0]": 13,
+        "e[1].k[0].l": 14,
+        "e[1].k[1]": 15,
+        "e[1].k[1].l": 16,
+    }
+    assert [line_of(field, found) for field in ("e[1].k[1].m[3].n", "z", "a.b")] == [15, None, 1]
