@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 CARRIED_OUT: Final[tuple[Delivery, ...]] = ("built-in",)
 """The deliveries that this version can carry out."""
+_NEAREST: Final = 8
+"""How many rejections are told where nothing fits: those with the least against them."""
 _CHANNELS: Final[tuple[Channel, ...]] = ("stable", "preview", "test")
 
 
@@ -61,8 +63,8 @@ class Plan:
         """Return the candidate that this version can carry out; raise ``NothingFits`` with each rejection if none."""
         best = self.here.best
         if best is None:
-            rejected = self.here.rejected
-            told = [f"{named(each)}: {decisive(each).words()}" for each in rejected[:8]]
+            nearest = sorted(self.here.rejected, key=lambda each: len(each.verdict.against))[:_NEAREST]
+            told = [f"{named(each)}: {decisive(each).words()}" for each in nearest]
             raise NothingFits(f"nothing of {self.here.model} fits this machine and what was asked for", hints=told)
         return best
 

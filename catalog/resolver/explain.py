@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .offers import Offer
     from .resolution import Resolution
 
-_ASKED_FIRST: Final = ("ep", "device", "precision", "channel", "delivery")
+_ASKED: Final = ("ep", "device", "precision", "channel")
 
 
 def named(candidate: Candidate) -> str:
@@ -52,9 +52,16 @@ def document(resolution: Resolution) -> dict[str, Any]:
 
 
 def decisive(candidate: Candidate) -> Reason:
-    """Return the reason that is told for a rejection: what was asked first, then the first rule that fails."""
+    """Return the reason that is told for a rejection.
+
+    What was asked for comes first, then the first rule that fails, then what is unknown; and last that this version
+    cannot install it: that alone would have nobody install what does not fit.
+    """
     against = candidate.verdict.against
-    return min(against, key=lambda reason: (reason.rule not in _ASKED_FIRST, reason.outcome == "unknown"))
+    return min(
+        against,
+        key=lambda reason: (reason.rule not in _ASKED, reason.rule == "delivery", reason.outcome == "unknown"),
+    )
 
 
 def _plan(resolution: Resolution, best: Candidate) -> dict[str, Any]:
