@@ -13,6 +13,8 @@ Error (1: a bug of ours when nothing below fits)
 │   ├── OnnxRuntimeMissing      no usable ONNX Runtime in this environment
 │   ├── LibraryMissing          an optional library that a model's declared input needs
 │   ├── SessionError            ONNX Runtime refused to open or to run
+│   ├── ChildFailed             a child process gave no answer: it crashed, ended, or could not be started
+│   │   └── ChildTimedOut       it gave none in time
 │   └── Closed                  a closed model was used
 ├── InvalidDocument (9)
 │   ├── InvalidManifest         a manifest's syntax or field
@@ -102,6 +104,30 @@ class LibraryMissing(RuntimeFailure):
 
 class SessionError(RuntimeFailure):
     """ONNX Runtime refused to open a model or to run it."""
+
+
+class ChildFailed(RuntimeFailure):
+    """A child process gave no answer: it crashed, ended, or could not be started.
+
+    ``ended`` says how, with the signal's name or the exit code; ``tail`` is the end of what it printed to stderr.
+    """
+
+    def __init__(self, message: str, *, ended: str = "", tail: str = "", hints: Iterable[str] = ()) -> None:
+        """Keep how it ended and what it printed beside the words."""
+        super().__init__(message, hints=hints)
+        self.ended = ended
+        self.tail = tail
+
+
+class ChildTimedOut(ChildFailed):
+    """A child process gave no answer within ``limit_s`` seconds, and was ended."""
+
+    def __init__(
+        self, message: str, *, ended: str = "", tail: str = "", limit_s: float = 0, hints: Iterable[str] = ()
+    ) -> None:
+        """Keep the limit beside what is known of each that failed."""
+        super().__init__(message, ended=ended, tail=tail, hints=hints)
+        self.limit_s = limit_s
 
 
 class Closed(RuntimeFailure):

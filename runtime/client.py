@@ -12,6 +12,7 @@ from ..catalog.values.plan import Subject
 from ..index.client.source import FolderSource, Found, find_path
 from .describe import Description, of_file, of_release
 from .detect.detector import detect
+from .detect.ep_devices import with_ep_devices
 from .doctor import Finding, examine
 from .plan import make_plan, of_file as as_subject, with_module
 from .profile import HostProfile
@@ -74,9 +75,13 @@ class Client:
             if precision is None or precision in match.precisions
         ]
 
-    def devices(self) -> Host:
-        """Return what is known of this machine and its devices; what cannot be read is ``None``."""
-        return detect()
+    def devices(self, *, ask: bool = True) -> Host:
+        """Return what is known of this machine and its devices; what cannot be read is ``None``.
+
+        Args:
+            ask: let a child process ask ONNX Runtime for its EP devices, unless that is known from before.
+        """
+        return with_ep_devices(detect()) if ask else detect()
 
     def describe(self, name: str | os.PathLike[str]) -> Description:
         """Tell what a model is; a file that no manifest names is opened for it. Raises what ``load`` raises."""
@@ -147,11 +152,10 @@ class Client:
 
     def open(self, found: Found, **pins: Unpack[Pins]) -> Model:
         """Plan, verify and open what ``find`` returned; raises what ``load`` raises."""
-        # Planning and searching need no numpy, which these bring.
-        from .model import Model
+        from .model import Model  # they import numpy, which no plan needs
         from .session import Session
 
-        host = with_module(self.devices())
+        host = with_module(self.devices(ask=False))
         if found.release is None:
             data, folder, name = found.read_file(), str(found.folder), str(found.file)
             plan = make_plan(as_subject(name, data), host, pins, elsewhere=False)

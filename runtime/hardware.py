@@ -13,7 +13,7 @@ KINDS = ("cpu", "gpu", "npu")
 
 
 def lines(host: Host) -> list[str]:
-    """Return the platform, the memory, ONNX Runtime and the devices, a line each; ``?`` is what is not known."""
+    """Return the platform, the memory, ONNX Runtime, its EP devices and the devices; ``?`` is what is not known."""
     it = host.platform
     system = " ".join(filter(None, (it.os, it.version or "?", it.architecture or "?")))
     libc = " ".join(filter(None, (it.libc, it.libc_version)))
@@ -23,6 +23,7 @@ def lines(host: Host) -> list[str]:
             f"python       {host.python.version} {host.python.implementation} {host.python.architecture or '?'}"
         )
     told.append(f"onnxruntime  {_onnxruntime(host.onnxruntime)}")
+    told += [f"{'' if place else 'ep devices':11}  {line}" for place, line in enumerate(_ep_devices(host))]
     told.append(f"memory       {_memory(host)}")
     rows = [
         (each.kind, each.name or "?", _ids(each), _own_memory(each), _driver(each) + (", software" * each.software))
@@ -32,9 +33,15 @@ def lines(host: Host) -> list[str]:
 
 
 def notes(host: Host) -> tuple[str, ...]:
-    """Return what is told beside it: the kinds of device that nobody looked for."""
+    """Return what is told beside it: the kinds of device that nobody looked for, and why ORT could not be asked."""
     unseen = [kind for kind in KINDS if kind not in host.searched]
-    return (f"not looked for: {', '.join(unseen)}; there may be some",) if unseen else ()
+    return (*((f"not looked for: {', '.join(unseen)}; there may be some",) if unseen else ()), *unasked(host))
+
+
+def unasked(host: Host) -> tuple[str, ...]:
+    """Return why the EP devices of this machine are not known, where somebody tried to ask for them."""
+    why = host.origins.get("ep_devices")
+    return (f"the EP devices are not known: {why}",) if why and host.ep_devices is None else ()
 
 
 def details(host: Host) -> tuple[str, ...]:
@@ -55,6 +62,17 @@ def _onnxruntime(told: OrtFacts) -> str:
         return "not installed"
     brought = ", ".join(f"{each.name} {each.version}" for each in told.distributions or ())
     return f"{told.version or '?'} ({brought or 'of no distribution'})"
+
+
+def _ep_devices(host: Host) -> list[str]:
+    """Return a line for each EP with its devices."""
+    if host.ep_devices is None:
+        return ["?"]
+    told: dict[str, list[str]] = {}
+    for each in host.ep_devices:
+        ids = f" {each.vendor_id or '?'}:{each.device_id or '?'}" if each.vendor_id or each.device_id else ""
+        told.setdefault(each.ep, []).append(each.kind + ids)
+    return [f"{ep}: {', '.join(devices)}" for ep, devices in told.items()] or ["none"]
 
 
 def _memory(host: Host) -> str:

@@ -35,6 +35,23 @@ class Tensor(NamedTuple):
         return f"{self.dtype} [{', '.join('?' if side is None else str(side) for side in self.shape)}]"
 
 
+class ListedDevice(NamedTuple):
+    """An execution provider (EP) and a device that it says it supports, as ONNX Runtime lists the pair."""
+
+    ep: str
+    ep_vendor: str
+    kind: str
+    """``cpu``, ``gpu``, ``npu``, or whatever a later ONNX Runtime calls its own, in lower case."""
+    vendor: str
+    """Empty for GPUs on Linux."""
+    vendor_id: str | None
+    """Four hexadecimal digits in lower case, as PCI numbers vendors; ``None`` where ONNX Runtime has 0 for unknown."""
+    device_id: str | None
+    """As ``vendor_id``."""
+    pci_bus_id: str | None
+    """The device's PCI address, where ONNX Runtime tells it."""
+
+
 def library() -> Any:  # noqa: ANN401 - the module has no types
     """Return the module ``onnxruntime``, imported with its telemetry off unless the user turned it on.
 
@@ -54,11 +71,43 @@ def library() -> Any:  # noqa: ANN401 - the module has no types
         what = "is not installed in this environment" if missing else f"cannot be imported: {error}"
         raise OnnxRuntimeMissing(f"ONNX Runtime {what}", hints=(hint,)) from error
     if not hasattr(onnxruntime, "InferenceSession"):
+        where = list(getattr(onnxruntime, "__path__", ())) or onnxruntime.__file__
         raise OnnxRuntimeMissing(
-            f"{list(onnxruntime.__path__)} holds no usable ONNX Runtime, only what another one left behind",
+            f"{where} holds no usable ONNX Runtime, only what another one left behind",
             hints=(f"in a new environment: {hint}",),
         )
     return onnxruntime
+
+
+def listed_devices() -> list[ListedDevice] | None:
+    """Return each pair of an EP and a device that ONNX Runtime offers; ``None`` where it is too old to tell.
+
+    Raises:
+        OnnxRuntimeMissing: there is no usable ORT.
+        SessionError: it refused.
+    """
+    ort = library()
+    if not hasattr(ort, "get_ep_devices"):
+        return None
+    try:
+        return [
+            ListedDevice(
+                each.ep_name,
+                each.ep_vendor,
+                each.device.type.name.lower(),
+                each.device.vendor,
+                _id(each.device.vendor_id),
+                _id(each.device.device_id),
+                each.device.metadata.get("pci_bus_id") or None,
+            )
+            for each in ort.get_ep_devices()
+        ]
+    except Exception as error:  # ORT's classes have no base of their own
+        raise SessionError(f"ONNX Runtime {ort.__version__} cannot list its devices: {error}") from error
+
+
+def _id(number: int) -> str | None:
+    return f"{number:04x}" if number else None
 
 
 class OrtSession:
@@ -93,7 +142,7 @@ class OrtSession:
         try:
             # Without enable_fallback=0 a failing EP is replaced by the CPU, in silence.
             self._session: Any = ort.InferenceSession(model, options, providers=[ep], enable_fallback=0)
-        except Exception as error:  # ORT's classes have no base of their own, and its arguments raise Python's
+        except Exception as error:  # as above, and its arguments raise Python's
             raise _why_not_opened(ort, error, folder) from error
         self.taken: tuple[str, ...] = tuple(self._session.get_providers())
         """The execution providers of this session: the one asked for, and the CPU, which ORT always adds."""

@@ -10,17 +10,17 @@ from ...catalog.values.answer import Answer
 @click.command()
 @click.option("--save", "file", metavar="FILE", help="Write it into FILE, a host profile that other commands plan for.")
 def devices(file: str | None) -> Answer:
-    """Show this machine: platform, memory, ONNX Runtime, devices and their drivers. With -v, where each was read.
+    """Show this machine: platform, memory, ONNX Runtime, devices, drivers. With -v, where each was read.
 
     For example: inferry devices
     """
     import msgspec
 
     from .. import hardware
-    from ..detect.detector import detect
+    from ..client import Client
     from ..profile import HostProfile
 
-    host = detect()
+    host = Client().devices()
     if file:
         HostProfile(host).save(file)
     return Answer(

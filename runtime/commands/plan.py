@@ -20,6 +20,7 @@ def plan(name: str, *, host: str | None, explain: bool, **pinned: Any) -> Answer
 
     For example: inferry plan inferry/digits --explain
     """
+    from .. import hardware
     from ..client import Client
     from ..profile import HostProfile
 
@@ -28,6 +29,9 @@ def plan(name: str, *, host: str | None, explain: bool, **pinned: Any) -> Answer
     return Answer(
         lines=tuple(lines if explain else lines[:1]),
         document=made.document(),
-        notes=() if explain or not made.chosen else (f"{len(made.resolution.ranked) - 1} more: --explain",),
+        notes=(
+            *hardware.unasked(made.resolution.host),
+            *(() if explain or not made.chosen else (f"{len(made.resolution.ranked) - 1} more: --explain",)),
+        ),
         code=0 if made.chosen else 4,
     )

@@ -26,6 +26,8 @@ class Trace(NamedTuple):
     written: list[str]
     processes: int
     text: str
+    told: str
+    """On stderr."""
 
 
 def traced(home: Path, *command: str, **environment: str) -> Trace:
@@ -62,6 +64,7 @@ def traced(home: Path, *command: str, **environment: str) -> Trace:
         written=[line for line in lines if changed.search(line) and '"/dev/' not in line and "__pycache__" not in line],
         processes=sum("execve(" in line for line in lines),
         text=done.stdout.decode(),
+        told=done.stderr.decode(),
     )
 
 
@@ -92,11 +95,27 @@ def test_the_control_that_connects_is_seen(tmp_path: Path) -> None:
     assert any("connect(" in call for call in traced(tmp_path / "home", "-c", script).connects)
 
 
-def test_looking_at_the_machine_reads_files_and_no_more(tmp_path: Path) -> None:
-    trace = traced(tmp_path / "home", "-m", "inferry", "devices", "-v")
-    assert "\ncpu " in trace.text
-    assert (trace.connects, trace.telemetry, trace.written) == ([], [], [])
-    assert trace.processes == 1
+@pytest.mark.parametrize("command", [("devices",), ("plan", "inferry/digits")])
+def test_onnx_runtime_is_asked_once_in_a_child_and_nobody_else_is(command: tuple[str, ...], tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    cold = traced(home, "-m", "inferry", *command)
+    assert "CPUExecutionProvider" in cold.text
+    assert (cold.connects, cold.telemetry) == ([], [])
+    assert cold.processes == 2
+    kept = ".cache/inferry/onnxruntime-v1"
+    assert [line for line in cold.written if f'"{home}/.cache' not in line] == []
+    assert [str(file.parent.relative_to(home)) for file in home.rglob("*") if file.is_file()] == [kept]
+    warm = traced(home, "-m", "inferry", *command)
+    assert "CPUExecutionProvider" in warm.text
+    assert (warm.connects, warm.telemetry, warm.written) == ([], [], [])
+    assert warm.processes == 1
+    assert f"{kept}/" in traced(home, "-m", "inferry", "devices", "-v").told
+
+
+def test_the_control_with_telemetry_on_leaves_its_file_from_the_child_too(tmp_path: Path) -> None:
+    trace = traced(tmp_path / "home", "-m", "inferry", "plan", "inferry/digits", ORT_DISABLE_TELEMETRY="0")
+    assert trace.telemetry
+    assert list((tmp_path / "home").rglob("onnxruntime.db"))
 
 
 PYTHON = """

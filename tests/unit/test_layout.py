@@ -67,6 +67,37 @@ def test_each_dependency_has_its_reason() -> None:
     assert {(extra, name) for extra, name in named if name != "inferry"} == told
 
 
+STARTERS = {"subprocess", "multiprocessing", "concurrent.futures", "pty", "_posixsubprocess"}
+STARTS = re.compile(r"fork\w*|spawn\w*|exec[lv]\w*|posix_spawn\w*|system|popen|startfile|create_subprocess_\w+")
+
+
+def starts(tree: ast.AST) -> list[str]:
+    """Return what in a file could start a process."""
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [each.name for each in node.names if each.name in STARTERS]
+        elif isinstance(node, ast.ImportFrom):
+            found += [node.module] if node.module in STARTERS and not node.level else []
+            found += [each.name for each in node.names if node.module == "os" and STARTS.fullmatch(each.name)]
+        elif (
+            isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in {"os", "asyncio"}
+        ):
+            found += [node.attr] if STARTS.fullmatch(node.attr) else []
+    return found
+
+
+def test_one_module_starts_processes() -> None:
+    found = {
+        file.relative_to(ROOT).as_posix(): told
+        for file in sources()
+        if ROOT / "tests" not in file.parents and (told := starts(ast.parse(file.read_text(encoding="utf-8"))))
+    }
+    assert found == {"runtime/child.py": ["subprocess"]}
+    bad = "import os, subprocess\nfrom os import fork\nos.execv\nasyncio.create_subprocess_exec\nos.path.exists"
+    assert starts(ast.parse(bad)) == ["subprocess", "fork", "execv", "create_subprocess_exec"]
+
+
 def test_no_code_knows_the_built_in_models() -> None:
     """They are data: their names stand in docstrings and help texts only."""
     models = FolderSource().names()

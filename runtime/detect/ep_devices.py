@@ -1,0 +1,165 @@
+"""What the installed ONNX Runtime (ORT) offers: a child process asks it, and its answer is kept under a stamp.
+
+The stamp is all that the answer hangs on: ORT's files, Python, the system, the devices and their drivers. Whatever of
+it changes, a child is asked again.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
+
+import msgspec
+from msgspec.structs import replace
+
+from ...catalog.errors import ChildFailed, Error, MachineError
+from ...catalog.values.host import DeviceKind, EpDevice
+from ...catalog.version import VERSION
+from ...index.blobs import write_whole
+from ...index.home import cache_folder
+
+if TYPE_CHECKING:
+    from ...catalog.values.host import Host
+
+LIMIT_S: Final = 10.0
+"""A cold disk needs a second or two."""
+_BUCKET: Final = "onnxruntime-v1"
+"""The folder; another form of answer takes another one, so that versions of this program do not meet."""
+_MOST: Final = 2**20
+_KINDS: Final = get_args(DeviceKind)
+_NATIVE: Final = (".so", ".dll", ".pyd", ".dylib")
+
+
+class _Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """A pair of an EP and a device; what else ORT tells of it is not needed yet."""
+
+    ep: str
+    kind: str
+    vendor_id: str | None
+    device_id: str | None
+
+
+class _Told(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``child_main`` answers to ``ep-devices``."""
+
+    version: str
+    module: str
+    devices: tuple[_Listed, ...] | None
+
+
+class _Kept(msgspec.Struct, frozen=True, kw_only=True):
+    stamp: dict[str, Any]
+    told: _Told
+
+
+def with_ep_devices(host: Host) -> Host:
+    """Return ``host``, which is this machine, with the EP devices of its ORT; where nobody can tell, they are ``None``.
+
+    Their origin says who told them or why they are not known. It never raises, and takes ``LIMIT_S`` at most.
+    """
+    module = host.origins.get("onnxruntime.module")
+    if not host.onnxruntime.module or module is None:
+        none = host.onnxruntime.module is False
+        where = host.origin("onnxruntime")
+        origin = f"{where}: no onnxruntime" if none else f"not asked: {where} does not tell which module onnxruntime is"
+        return replace(host, ep_devices=() if none else None, origins={**host.origins, "ep_devices": origin})
+    try:
+        told, origin = _told(Path(module), _stamp(host, Path(module)))
+    except Error as error:
+        return replace(host, origins={**host.origins, "ep_devices": f"child process: {error.message}"})
+    origins = {**host.origins, "ep_devices": origin}
+    if told.version != host.onnxruntime.version:
+        origins["onnxruntime.version"] = origin
+    facts = replace(host.onnxruntime, version=told.version)
+    return replace(host, onnxruntime=facts, ep_devices=_pairs(told), origins=origins)
+
+
+def _pairs(told: _Told) -> tuple[EpDevice, ...]:
+    if told.devices is None:  # it is too old to list pairs; this one all of them have
+        return (EpDevice(ep="CPUExecutionProvider", kind="cpu"),)
+    return tuple(
+        EpDevice(ep=each.ep, kind=cast("DeviceKind", each.kind), vendor_id=each.vendor_id, device_id=each.device_id)
+        for each in told.devices
+        if each.kind in _KINDS
+    )
+
+
+def _told(module: Path, stamp: dict[str, Any]) -> tuple[_Told, str]:
+    """Return what the ORT at ``module`` says, and how that is known; raise ``Error`` where it cannot be asked."""
+    try:
+        file = cache_folder() / _BUCKET / f"{sha256(os.fsencode(module)).hexdigest()[:16]}.json"
+    except MachineError as error:
+        told = _ask(module)
+        return told, f"child process, onnxruntime {told.version}; not kept: {error.message}"
+    kept = _read(file)
+    if isinstance(kept, _Kept) and kept.stamp == stamp:
+        return kept.told, f"child process, onnxruntime {kept.told.version}; kept in {file}"
+    told = _ask(module)
+    origin = f"child process, onnxruntime {told.version}"
+    if isinstance(kept, str):
+        origin += f"; what was kept is of no use: {kept}"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, msgspec.json.encode(_Kept(stamp=stamp, told=told)))
+    except (OSError, MachineError) as error:
+        origin += f"; not kept: {error}"
+    return told, origin
+
+
+def _read(file: Path) -> _Kept | str | None:
+    """Return what is kept in ``file``; ``None`` where there is none, and in words why it is of no use."""
+    try:
+        with file.open("rb") as opened:
+            return msgspec.json.decode(opened.read(_MOST), type=_Kept)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return f"{file}: {error}"
+
+
+def _ask(module: Path) -> _Told:
+    """Ask a child; raise ``Error`` where it gives no answer, or speaks of another ORT than the one at ``module``."""
+    from ..child import ask
+
+    try:
+        told = msgspec.convert(ask("ep-devices", limit_s=LIMIT_S), _Told)
+    except msgspec.ValidationError as error:
+        raise ChildFailed(f"its answer cannot be read: {error}") from error
+    if os.path.realpath(told.module) != os.path.realpath(module):
+        raise ChildFailed(f"it imports another onnxruntime, {told.module}")
+    return told
+
+
+def _stamp(host: Host, module: Path) -> dict[str, Any]:
+    """Return what the answer hangs on."""
+    brought = host.onnxruntime.distributions or ()
+    folders = [f"{each.name.replace('-', '_')}-{each.version}.dist-info" for each in brought]
+    files = [module, *(module.parents[1] / each / "RECORD" for each in folders), *_native(module.parent / "capi")]
+    stamp: dict[str, Any] = {
+        "inferry": VERSION,
+        "files": [_state(each) for each in files],
+        "python": host.python,
+        "platform": host.platform,
+        "devices": [
+            (each.kind, each.vendor_id, each.device_id, each.pci, each.luid, each.driver) for each in host.devices
+        ],
+    }
+    return msgspec.json.decode(msgspec.json.encode(stamp), type=dict[str, Any])  # as it reads when it was kept
+
+
+def _native(folder: Path) -> list[Path]:
+    with suppress(OSError):
+        return sorted(each for each in folder.iterdir() if not {*each.suffixes}.isdisjoint(_NATIVE))
+    return []
+
+
+def _state(file: Path) -> tuple[str, int | None, int | None]:
+    """Return a file's path, its size in bytes and its time of change in ns; ``None`` what cannot be read."""
+    try:
+        told = file.stat()
+    except OSError:
+        return str(file), None, None
+    return str(file), told.st_size, told.st_mtime_ns
