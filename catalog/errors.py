@@ -147,7 +147,7 @@ class InvalidManifest(InvalidDocument, ValueError):
         """Keep the paths of all fields that are wrong beside the words; ``field`` is the first."""
         super().__init__(message, hints=hints)
         self.field = field
-        self.fields = tuple(fields) or ((field,) if field else ())
+        self.fields: tuple[str, ...] = tuple(fields) or ((field,) if field else ())
 
 
 class InvalidProfile(InvalidDocument, ValueError):

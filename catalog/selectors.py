@@ -10,7 +10,7 @@ from .errors import NothingFits, UsageError
 if TYPE_CHECKING:
     from .values.host import Device, Host
 
-VENDORS: Final = {
+VENDORS: Final[dict[str, tuple[str, ...]]] = {
     "amd": ("1002", "1022"),
     "apple": ("106b",),
     "arm": ("13b5",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 from ..catalog.errors import MachineError, VerificationError
@@ -40,7 +41,7 @@ def read_verified(path: Path, artifact: Artifact) -> bytes:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file as a whole: an earlier one is replaced, or left as it is; ``MachineError`` where it cannot be."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
     try:
         partial.write_bytes(data)
         partial.replace(path)
