@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from click.testing import CliRunner
 
+import inferry as door
 from inferry.catalog import errors
 from inferry.catalog.values import model, picture
 from inferry.cli import COMMANDS, inferry
+from inferry.tests.answers import ANSWERS, profile
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -96,7 +98,25 @@ error that names the field, such as `variants[0].artifact.digest`.
     return text.replace("``", "`").replace("`required`", "required")
 
 
-PAGES = {"commands.md": commands, "errors.md": error_page, "manifest.md": manifest}
+def twelve_hosts() -> str:
+    pages = [
+        "# The choice on twelve hosts",
+        """What `inferry plan inferry/digits --explain --host PROFILE` prints for twelve machines that differ. The
+profiles are in `tests/cases/resolve`; beside them is what must come out, written from what vendors publish before the
+program was asked. [How the choice is made](../concepts/how-the-choice-is-made.md) tells how to read it.""",
+    ]
+    for name, answer in ANSWERS.items():
+        explained = door.plan("inferry/digits", host=profile(name)).explain()
+        pages += [f"## {name}", f"{answer.what}.", f"```text\n{explained}\n```", f"{answer.because}."]
+    return "\n\n".join(pages) + "\n"
+
+
+PAGES = {
+    "commands.md": commands,
+    "errors.md": error_page,
+    "manifest.md": manifest,
+    "twelve-hosts.md": twelve_hosts,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
