@@ -106,8 +106,7 @@ class Client:
             NothingFits: no device of the host is the one that is demanded.
             Error: what ``load`` raises of names, manifests and files.
         """
-        found = self.find(name)
-        model = Subject.of(found.release) if found.release else as_subject(str(found.file), found.read_file())
+        model, _ = _subject(self.find(name))
         there = host.host if isinstance(host, HostProfile) else host
         return make_plan(model, there or self.devices(), pins, elsewhere=there is not None)
 
@@ -153,28 +152,28 @@ class Client:
     def open(self, found: Found, **pins: Unpack[Pins]) -> Model:
         """Plan, verify and open what ``find`` returned; raises what ``load`` raises."""
         from .model import Model  # they import numpy, which no plan needs
-        from .session import Session
+        from .opening import open_planned
 
         host = with_module(self.devices(ask=False))
-        if found.release is None:
-            data, folder, name = found.read_file(), str(found.folder), str(found.file)
-            plan = make_plan(as_subject(name, data), host, pins, elsewhere=False)
-            chosen = plan.demand()
-        else:
-            plan = make_plan(Subject.of(found.release), host, pins, elsewhere=False)
-            chosen, folder = plan.demand(), None
-            data = found.read(chosen.fitted.variant.artifact)
-            name = f"{found.release.name} {found.release.version} {chosen.fitted.variant.name}"
-        ep, device = chosen.offer.package.ep, chosen.offer.device.kind
-        session = Session(data, name=name, folder=folder, ep=ep, device=device)
+        subject, data = _subject(found)
+        plan = make_plan(subject, host, pins, elsewhere=False)
+        session, fallback = open_planned(found, plan, data)
         told = found.release.inputs if found.release else ()
         samples = {each.name: found.read(each.sample) for each in told if each.sample}
-        return Model(found.release, session, samples, plan)
+        return Model(found.release, session, samples, plan, fallback)
 
     def run(self, name: str | os.PathLike[str], inputs: Mapping[str, Any], **pins: Unpack[Pins]) -> Outputs:
         """Load a model, run it once and close it; raises what ``load`` and ``Model.run`` raise."""
         with self.load(name, **pins) as model:
             return model.run(inputs)
+
+
+def _subject(found: Found) -> tuple[Subject, bytes | None]:
+    """Return what is to be planned, and the bytes of a file that no manifest names."""
+    if found.release:
+        return Subject.of(found.release), None
+    data = found.read_file()
+    return as_subject(str(found.file), data), data
 
 
 def search(

@@ -23,6 +23,8 @@ def lines(host: Host) -> list[str]:
             f"python       {host.python.version} {host.python.implementation} {host.python.architecture or '?'}"
         )
     told.append(f"onnxruntime  {_onnxruntime(host.onnxruntime)}")
+    if host.onnxruntime.eps:
+        told.append(f"providers    {', '.join(host.onnxruntime.eps)}")
     told += [f"{'' if place else 'ep devices':11}  {line}" for place, line in enumerate(_ep_devices(host))]
     told.append(f"memory       {_memory(host)}")
     rows = [

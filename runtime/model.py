@@ -15,24 +15,30 @@ if TYPE_CHECKING:
     from ..catalog.values.model import Input, Output, Release, Shape
     from .ort import Tensor
     from .plan import Plan
-    from .session import Report, Session
+    from .session import Fallback, Report, Session
 
 
 class Model:
     """A model, opened; also a context manager that closes it."""
 
     def __init__(
-        self, release: Release | None, session: Session, samples: Mapping[str, bytes], plan: Plan | None = None
+        self,
+        release: Release | None,
+        session: Session,
+        samples: Mapping[str, bytes],
+        plan: Plan | None = None,
+        fallback: tuple[Fallback, ...] = (),
     ) -> None:
         """Put the release's pipelines around a session; raise ``InvalidManifest`` where they are for another model.
 
         ``samples`` holds the bytes of the release's sample for each input that has one. A file that no manifest names
-        has no ``release``; ``plan`` is what the session was opened by.
+        has no ``release``; ``plan`` is what the session was opened by, ``fallback`` what of it was tried before.
         """
         self.release = release
         self.plan = plan
         self.samples: dict[str, bytes] = dict(samples)
         self._session = session
+        self._fallback = fallback
         self._inputs: dict[str, Input] = {}
         self._outputs: tuple[Output, ...] = ()
         if release:
@@ -80,7 +86,7 @@ class Model:
 
     def report(self) -> Report:
         """Return what runs where; raise ``Closed`` once the model is closed."""
-        return self._session.report()
+        return self._session.report()._replace(fallback=self._fallback)
 
     def close(self) -> None:
         """Let go of the session; closing twice does nothing."""

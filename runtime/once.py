@@ -39,6 +39,7 @@ class Once(NamedTuple):
         )
         return (
             *(f"input {each}: the model's own sample" for each in self.samples),
+            *(f"planned {each.planned}, but {each.reason}" for each in report.fallback),
             f"ran {report.model} on {report.device}: {report.ep}, {nodes}",
         )
 
@@ -67,7 +68,7 @@ class Once(NamedTuple):
                 "ep": report.ep,
                 "device": report.device,
                 "nodes": report.nodes,
-                "fallback": None,
+                "fallback": [each._asdict() for each in report.fallback] or None,
                 "onnxruntime": report.onnxruntime,
                 "unused": list(report.unused),
             },

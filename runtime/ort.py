@@ -113,19 +113,22 @@ def _id(number: int) -> str | None:
 class OrtSession:
     """One ORT session on the given bytes; it is gone with its last reference. Threads may run it at the same time."""
 
-    def __init__(self, model: bytes, *, folder: str | None = None, ep: str = CPU) -> None:
+    def __init__(
+        self, model: bytes, *, folder: str | None = None, ep: str = CPU, ep_options: Mapping[str, str] | None = None
+    ) -> None:
         """Open ``model`` on the execution provider ``ep``.
 
         Args:
             model: an ONNX file.
             folder: where files are that the model keeps tensors in; without one it must keep them all itself.
             ep: the name of an execution provider that the installed ORT has.
+            ep_options: what ORT passes on to it, by the names that the EP gives them.
 
         Raises:
             OnnxRuntimeMissing: there is no usable ORT.
             InvalidModel: the bytes are no model that this ORT can read, or name files outside ``folder``.
             UnknownOperator: the model needs an operator that this ORT does not have.
-            SessionError: ORT refused, or does not have ``ep``.
+            SessionError: ORT refused, does not have ``ep``, or gave it none of the model's nodes.
         """
         self._ort = ort = library()
         self.version: str = ort.__version__
@@ -141,13 +144,18 @@ class OrtSession:
         options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder or _NO_FOLDER)
         try:
             # Without enable_fallback=0 a failing EP is replaced by the CPU, in silence.
-            self._session: Any = ort.InferenceSession(model, options, providers=[ep], enable_fallback=0)
+            asked = [(ep, dict(ep_options or {}))]
+            self._session: Any = ort.InferenceSession(model, options, providers=asked, enable_fallback=0)
         except Exception as error:  # as above, and its arguments raise Python's
             raise _why_not_opened(ort, error, folder) from error
         self.taken: tuple[str, ...] = tuple(self._session.get_providers())
         """The execution providers of this session: the one asked for, and the CPU, which ORT always adds."""
         if self.taken[0] != ep:
             raise SessionError(f"ONNX Runtime took {', '.join(self.taken)} where {ep} was asked for")
+        if ep != CPU and (others := self.nodes()) and ep not in others:
+            raise SessionError(
+                f"ONNX Runtime gave {ep} none of the model's {sum(others.values())} nodes: {', '.join(others)} has them"
+            )
         self.inputs: tuple[Tensor, ...] = tuple(_tensor(told) for told in self._session.get_inputs())
         self.outputs: tuple[Tensor, ...] = tuple(_tensor(told) for told in self._session.get_outputs())
 

@@ -11,7 +11,6 @@ from ..catalog.policy import policy as policy_named
 from ..catalog.resolver.explain import decisive, document, explain, named
 from ..catalog.resolver.resolution import resolve
 from ..catalog.values.digest import Digest
-from ..catalog.values.host import EpDevice
 from ..catalog.values.model import Artifact, Variant
 from ..catalog.values.plan import ALL_DELIVERIES, Request, Subject
 from ..ep_packages.table import packages
@@ -116,9 +115,8 @@ def with_module(host: Host) -> Host:
         OnnxRuntimeMissing: there is none.
     """
     ort = library()
-    facts = replace(host.onnxruntime, module=True, version=ort.__version__)
-    listed = [EpDevice(ep=ep, kind="cpu") for ep in ort.get_available_providers()]
-    return replace(host, onnxruntime=facts, ep_devices=host.ep_devices or tuple(listed))
+    inside = tuple(ort.get_available_providers())
+    return replace(host, onnxruntime=replace(host.onnxruntime, module=True, version=ort.__version__, eps=inside))
 
 
 def _request(pins: Pins) -> Request:

@@ -39,6 +39,14 @@ _NUMPY: Final = frozenset(
 _TEXT: Final = np.dtype(object)
 
 
+class Fallback(NamedTuple):
+    """What was planned before, and did not come to run."""
+
+    planned: str
+    """The variant, the EP and the device."""
+    reason: str
+
+
 class Report(NamedTuple):
     """What ran where."""
 
@@ -52,22 +60,32 @@ class Report(NamedTuple):
     """How many of the model's nodes each EP was given, by ONNX Runtime's own record."""
     unused: tuple[str, ...]
     """The EPs that the installed ONNX Runtime has and that this session does not use."""
+    fallback: tuple[Fallback, ...] = ()
+    """What was tried before, in the plan's order."""
+
+
+class Place(NamedTuple):
+    """Where a model is to run."""
+
+    ep: str = CPU
+    """An EP that the installed ONNX Runtime has."""
+    device: str = "cpu"
+    """What reports call the device."""
+    options: Mapping[str, str] | None = None
+    """What the EP is told, by its own names."""
 
 
 class Session:
     """A model opened on one execution provider (EP). Threads may run it at the same time."""
 
-    def __init__(
-        self, model: bytes, *, name: str, folder: str | None = None, ep: str = CPU, device: str = "cpu"
-    ) -> None:
+    def __init__(self, model: bytes, *, name: str, folder: str | None = None, place: Place | None = None) -> None:
         """Open the ONNX file in ``model``, verified by the caller.
 
         Args:
             model: the file's bytes.
             name: what errors and reports call it.
             folder: where files are that the model keeps tensors in; without one it must keep them all itself.
-            ep: the EP, one that the installed ONNX Runtime has.
-            device: what reports call the device that the EP runs on.
+            place: where to open it; without one, on the CPU.
 
         Raises:
             OnnxRuntimeMissing: there is no usable ONNX Runtime.
@@ -75,9 +93,10 @@ class Session:
             UnknownOperator: the model needs an operator that it does not have.
             SessionError: it refused.
         """
+        place = place or Place()
         self.name = name
-        self.device = device
-        self._ort: OrtSession | None = OrtSession(model, folder=folder, ep=ep)
+        self.device: str = place.device
+        self._ort: OrtSession | None = OrtSession(model, folder=folder, ep=place.ep, ep_options=place.options)
         self.inputs: tuple[Tensor, ...] = self._ort.inputs
         self.outputs: tuple[Tensor, ...] = self._ort.outputs
         self._wanted = {told.name: (_dtype(told.dtype), _sides(told.shape)) for told in self.inputs}

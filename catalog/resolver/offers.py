@@ -90,11 +90,16 @@ def asked(rule: str, observed: str, required: str, *, holds: bool) -> Reason:
 
 def _delivery(package: EpPackage, host: Host) -> Delivery:
     """Return how the EP comes to a process on ``host``."""
-    if not host.onnxruntime.module:
+    it = host.onnxruntime
+    if not it.module or package.delivery not in {"engine", "plugin"}:
         return package.delivery
-    brought = {each.name for each in host.onnxruntime.distributions or ()}
-    there = {each.ep.lower() for each in host.ep_devices or ()} | {_CPU_EP}
-    at_hand = package.delivery == "engine" and (package.ep.lower() in there or package.distribution in brought)
+    # What a distribution of a whole ONNX Runtime brings as a plugin for others is built into its own.
+    brought = package.distribution in {each.name for each in it.distributions or ()}
+    if it.eps is None:
+        at_hand = brought or package.ep.lower() == _CPU_EP
+    else:
+        inside = package.ep.lower() in {ep.lower() for ep in it.eps}
+        at_hand = inside and (brought or package.delivery == "engine")
     return "built-in" if at_hand else package.delivery
 
 

@@ -215,6 +215,8 @@ class OrtFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Those that say they brought that module; where there are several, one wrote over the other's files."""
     version: str | None = None
     """Its distribution's, where there is exactly one."""
+    eps: tuple[str, ...] | None = None
+    """The execution providers inside it, as it lists them itself."""
 
 
 class EpDevice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -101,6 +101,8 @@ class EpPackage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     aliases: tuple[str, ...] = ()
     """Short names for ``--ep``."""
     support: Support = "supported"
+    options: dict[DeviceKind, dict[str, str]] = {}
+    """What ONNX Runtime is told for a device of a kind: its options of this EP."""
     distribution: str | None = None
     """The Python distribution that carries it, normalised, where there is one."""
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LIMIT_S: Final = 10.0
 """A cold disk needs a second or two."""
-_BUCKET: Final = "onnxruntime-v1"
+_BUCKET: Final = "onnxruntime-v2"
 """The folder; another form of answer takes another one, so that versions of this program do not meet."""
 _MOST: Final = 2**20
 _KINDS: Final = get_args(DeviceKind)
@@ -47,6 +47,7 @@ class _Told(msgspec.Struct, frozen=True, kw_only=True):
 
     version: str
     module: str
+    available: tuple[str, ...]
     devices: tuple[_Listed, ...] | None
 
 
@@ -70,10 +71,10 @@ def with_ep_devices(host: Host) -> Host:
         told, origin = _told(Path(module), _stamp(host, Path(module)))
     except Error as error:
         return replace(host, origins={**host.origins, "ep_devices": f"child process: {error.message}"})
-    origins = {**host.origins, "ep_devices": origin}
+    origins = {**host.origins, "ep_devices": origin, "onnxruntime.eps": origin}
     if told.version != host.onnxruntime.version:
         origins["onnxruntime.version"] = origin
-    facts = replace(host.onnxruntime, version=told.version)
+    facts = replace(host.onnxruntime, version=told.version, eps=told.available)
     return replace(host, onnxruntime=facts, ep_devices=_pairs(told), origins=origins)
 
 

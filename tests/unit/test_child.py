@@ -200,7 +200,9 @@ def asking(limit_s: float, before: str = "") -> str:
 def parent(folder: Path, body: str, limit_s: float = 60) -> subprocess.Popen[str]:
     """Start a process that asks a child with this module, and wait until the child imports it."""
     plant_module(folder, body)
-    command = [sys.executable, "-c", asking(limit_s, f"import sys; sys.path.insert(0, {str(folder)!r})")]
+    # Whoever starts the tests may have it ignored, as shells do for what runs in the background.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    command = [sys.executable, "-c", asking(limit_s, f"{heed}; import sys; sys.path.insert(0, {str(folder)!r})")]
     started = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

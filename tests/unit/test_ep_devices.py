@@ -39,7 +39,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of what is kept, of a home that nobody has used."""
     monkeypatch.setenv("INFERRY_HOME", str(tmp_path / "a home ü"))
     STARTED.clear()
-    return tmp_path / "a home ü/cache/onnxruntime-v1"
+    return tmp_path / "a home ü/cache/onnxruntime-v2"
 
 
 @pytest.fixture

@@ -144,11 +144,15 @@ def test_each_row_is_named_as_what_it_describes(row: EpPackage) -> None:
             assert build.file is None or f"-{release.version}-" in build.file
 
 
-def test_names_mean_one_package() -> None:
+def test_names_mean_one_package_and_aliases_one_ep() -> None:
     rows = packages()
-    words = [word for row in rows for word in (row.name.partition("/")[2], *row.aliases)]
-    assert len({*words}) == len(words)
-    assert not {word.lower() for word in EPS} & {*words}
+    short = [row.name.partition("/")[2] for row in rows]
+    assert len({*short}) == len(short)
+    words = {alias: row.ep for row in rows for alias in row.aliases}
+    for row in rows:  # an alias is an EP's, whoever delivers it
+        assert row.aliases == tuple(alias for alias, ep in words.items() if ep == row.ep)
+    assert not {word.lower() for word in EPS} & {*words, *short}
+    assert not {alias for alias in words if f"inferry/{alias}" in {row.name for row in rows if row.ep != words[alias]}}
     carried = [row.distribution for row in rows if row.distribution]
     assert len({*carried}) == len(carried)
     assert {"cpu", "cuda", "directml", "dml", "migraphx", "nv", "openvino", "qnn", "vitisai", "webgpu"} <= {*words}
@@ -177,7 +181,7 @@ def test_windows_mls_table_says_no_more() -> None:
 
 def test_what_is_experimental_says_so() -> None:
     marked = {row.distribution for row in packages() if row.support == "experimental"}
-    assert marked == {"onnxruntime-gpu", "nxrt-ep-cpu"}
+    assert marked == {"nxrt-ep-cpu", "onnxruntime-ep-webgpu", "onnxruntime-gpu", "onnxruntime-openvino"}
     (cuda,) = (row for row in packages() if "cuda" in row.aliases)
     for release in cuda.releases:
         assert {build.requires.onnxruntime for build in release.builds} == {f"=={release.version}"}
