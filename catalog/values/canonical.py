@@ -8,7 +8,8 @@ fewest digits that read as the same number.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -41,8 +42,9 @@ def digest(value: object) -> Digest:
 
 def from_text(kind: type, value: Any) -> Any:  # noqa: ANN401 - msgspec's signature of a dec_hook
     """Return what a text in a document spells, where ``kind`` is one of the values that are texts."""
-    texts = Digest | ModelName | PackageName | HuggingFaceName | Operator
-    if not issubclass(kind, texts) or not isinstance(value, str):
+    if not issubclass(kind, Digest | ModelName | PackageName | HuggingFaceName | Operator) or not isinstance(
+        value, str
+    ):
         raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
     try:
         return kind.parse(value)
@@ -54,19 +56,28 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
     if isinstance(value, msgspec.Struct):
         config = value.__struct_config__
         told: dict[str, Any] = {config.tag_field: config.tag} if config.tag_field else {}
-        for field in msgspec.structs.fields(value):
-            held = getattr(value, field.name)
-            if field.required or held != _default(field):
-                told[field.encode_name] = _plain(held)
+        for name, encoded, default in _fields(type(value)):
+            held = getattr(value, name)
+            if held != default:
+                told[encoded] = _plain(held)
         return told
     if isinstance(value, dict):
-        return {str(key): _plain(held) for key, held in value.items()}
+        return {str(key): _plain(held) for key, held in cast("dict[str, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [_plain(held) for held in value]
+        return [_plain(held) for held in cast("list[Any]", value)]
     if isinstance(value, float) and value.is_integer() and abs(value) <= MAX_COUNT:
         return int(value)
     return str(value) if isinstance(value, str) else value
 
 
-def _default(field: msgspec.structs.FieldInfo) -> Any:  # noqa: ANN401 - as above
-    return field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+@cache
+def _fields(kind: type[msgspec.Struct]) -> list[tuple[str, str, Any]]:
+    """Return each field's name, how it is written, and its default; without one, what no value equals."""
+    return [
+        (
+            field.name,
+            field.encode_name,
+            field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory(),
+        )
+        for field in msgspec.structs.fields(kind)
+    ]

@@ -17,7 +17,11 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _PROJECT: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LOCAL: Final = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+)*")
 _FILE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]{0,254}")
-_URL: Final = re.compile(r"(?P<scheme>[a-z]+)://(?P<host>\[[0-9a-f:.]+\]|[A-Za-z0-9.-]*)(?::[0-9]{1,5})?/[!-~]+")
+_URL: Final = re.compile(
+    r"(?P<scheme>[a-z]+)://(?P<host>\[[0-9a-f:.]+\]|[A-Za-z0-9.-]*)(?::[0-9]{1,5})?(?P<path>/[!-~]+)"
+)
+_ELSEWHERE: Final = re.compile(r"//|.*%(?:2f|5c)", re.IGNORECASE)
+"""A path that Windows may read as another machine's."""
 _LOOPBACK: Final = re.compile(r"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]")
 _LONGEST: Final = 2000
 
@@ -83,7 +87,7 @@ class UrlLocation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         if not url or "#" in self.url or "\\" in self.url or len(self.url) > _LONGEST:
             raise ValueError("url: it is no address of a file, as https://example.org/model.onnx: ASCII, without `#`")
         scheme, host = url["scheme"], url["host"].lower()
-        if scheme == "file" and host not in {"", "localhost"}:
+        if scheme == "file" and (host not in {"", "localhost"} or _ELSEWHERE.match(url["path"])):
             raise ValueError("url: a file: address is of this machine: file:/// and an absolute path")
         if scheme != "file" and (not host or scheme not in {"http", "https"}):
             raise ValueError("url: it must be https:, or file: for a file of this machine")

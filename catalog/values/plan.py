@@ -89,11 +89,12 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     model: str
     """The model's name, or a file's path."""
     version: str | None
-    """``None`` for a file, and so are the next two."""
+    """``None`` for a file."""
     release: Digest | None
-    """Of the release document."""
-    precision: str | None
+    """Of the release document; ``None`` for a file."""
     variant: str
+    precision: str | None
+    """``None`` for a file: nobody says it."""
     artifacts: tuple[PlannedArtifact, ...]
     ep: str
     ep_package: str

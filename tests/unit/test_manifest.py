@@ -9,7 +9,8 @@ from inferry.catalog.fields import line_of, lines
 from inferry.catalog.manifest import read_manifest
 from inferry.catalog.values.location import UrlLocation
 
-GOOD = """
+GOOD = (
+    """
 name = "acme/thing"
 version = "1.0.0"
 summary = "A thing"
@@ -48,16 +49,17 @@ outputs = { path = "out.npz", media_type = "application/zip", digest = "sha256:D
 name = "fp32"
 precision = "fp32"
 accuracy_loss = 0.25
-artifact = { path = "thing.onnx", media_type = "application/vnd.onnx", digest = "sha256:DIGEST", size_bytes = 9, MORE }
-graph = { ir_version = 8, opsets = { "" = 17, acme = 2 }, operators = ["Conv@17", "acme:F@2", "b:C"], external = ["w"] }
-""".replace("DIGEST", 64 * "a")
-MORE = """redistribution = "allowed", locations = [
+artifact = { path = "thing.onnx", media_type = "x/onnx", digest = "sha256:DIGEST", size_bytes = 9, locations = [
   { kind = "hugging-face", repo = "Acme/Thing", revision = "COMMIT", path = "onnx/a thing.onnx" },
   { kind = "python-index", project = "acme-thing", version = "1.0.0+cu13", file = "acme_thing-1.0.0-py3-none-any.whl" },
   { kind = "url", url = "https://example.org:8443/thing.onnx?v=1" },
-]""".replace("COMMIT", 40 * "c")
-GOOD = GOOD.replace("MORE", MORE.replace("\n", " ").replace(", ]", " ]")).replace(
-    "CROP", '{ shrink = 112, median = 3, flatten = "plane", threshold = "otsu", drop_below = 0.06, dilate = 2 }'
+], redistribution = "allowed" }
+graph = { ir_version = 8, opsets = { "" = 17, acme = 2 }, operators = ["Conv@17", "acme:F@2", "b:C"], external = ["w"] }
+""".replace("DIGEST", 64 * "a")
+    .replace("COMMIT", 40 * "c")
+    .replace(
+        "CROP", '{ shrink = 112, median = 3, flatten = "plane", threshold = "otsu", drop_below = 0.06, dilate = 2 }'
+    )
 )
 
 AT = "variants[0].artifact.locations"
@@ -134,6 +136,8 @@ CASES = {
     "http": ("https:", "http:", f"{AT}[2].url"),
     "ftp": ("https:", "ftp:", f"{AT}[2].url"),
     "another machine's file": ("https:", "file:", f"{AT}[2].url"),
+    "another machine's file for Windows": ("https://example.org:8443/", "file:////server/", f"{AT}[2].url"),
+    "the same in disguise": ("https://example.org:8443/", "file:///%2Fserver/", f"{AT}[2].url"),
     "no address": ("https://example.org:8443/", "", f"{AT}[2].url"),
     "an address of no machine": ("example.org:8443", "", f"{AT}[2].url"),
     "an address with a blank": ("?v=1", "?v= 1", f"{AT}[2].url"),
@@ -206,23 +210,20 @@ def test_all_that_is_wrong_is_told_at_once_each_with_its_line() -> None:
 
 def test_a_type_and_a_check_across_fields_are_told_together() -> None:
     """What a value checks across its own fields waits for these alone, not for those of other values."""
-    second = GOOD[GOOD.index("[[variants]]") :].replace("= 0.25", "= 25").replace('"url", ', '"url", port = 1, ')
-    second = second.replace(40 * "c", "main").replace('"acme-thing"', "7")
+    first = GOOD.replace("size_bytes = 9", 'size_bytes = "9"')
+    second = GOOD[GOOD.index("[[variants]]") :].replace("= 0.25", "= 25")
     with pytest.raises(InvalidManifest) as caught:
-        read_manifest(GOOD.replace("size_bytes = 9", 'size_bytes = "9"') + second, where="here.toml")
+        read_manifest(first + second, where="here.toml")
+    assert caught.value.fields == ("variants[0].artifact.size_bytes", "variants[1].accuracy_loss")
+    second = second.replace(40 * "c", "main").replace('"acme-thing"', "7").replace('"url", ', '"url", port = 1, ')
+    with pytest.raises(InvalidManifest) as caught:
+        read_manifest(first + second, where="here.toml")
     assert caught.value.fields == (
         "variants[0].artifact.size_bytes",
         "variants[1].artifact.locations[0].revision",
         "variants[1].artifact.locations[1].project",
         "variants[1].artifact.locations[2].port",
     )
-    with pytest.raises(InvalidManifest) as caught:
-        read_manifest(
-            GOOD.replace("size_bytes = 9", 'size_bytes = "9"')
-            + GOOD[GOOD.index("[[variants]]") :].replace("= 0.25", "= 25"),
-            where="here.toml",
-        )
-    assert caught.value.fields == ("variants[0].artifact.size_bytes", "variants[1].accuracy_loss")
 
 
 @pytest.mark.parametrize(
