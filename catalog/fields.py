@@ -42,9 +42,11 @@ def wrong(error: msgspec.ValidationError) -> Wrong:
 def all_wrong(data: Any, kind: Any, decode: Decode, path: str = "") -> Iterator[Wrong]:  # noqa: ANN401 - any document
     """Yield every field of ``data`` that cannot be one of ``kind``; msgspec itself stops at the first."""
     options = [each for each in get_args(kind) if each is not NoneType] if get_origin(kind) is UnionType else [kind]
+    if len(options) > 1 and _is_table(data):  # of several tables one is meant by its tag
+        options = [each for each in options if _is_struct(each) and _is_tagged(data, each)] or options
     if len(options) == 1 and _is_table(data) and _is_struct(options[0]):
         yield from _table(data, options[0], decode, path)
-    elif _is_list(data) and len(args := get_args(options[0])) == 2 and args[1] is ... and _is_struct(args[0]):  # noqa: PLR2004
+    elif _is_list(data) and len(args := get_args(options[0])) == 2 and args[1] is ...:  # noqa: PLR2004
         for place, item in enumerate(data):
             yield from all_wrong(item, args[0], decode, f"{path}[{place}]")
     else:
@@ -83,7 +85,7 @@ def _table(data: dict[str, Any], kind: type[msgspec.Struct], decode: Decode, pat
     told = [
         Wrong(f"{path}.{name}".lstrip("."), f"Object contains unknown field `{name}`")
         for name in data
-        if name not in fields
+        if name not in fields and name != kind.__struct_config__.tag_field
     ]
     for name, field in fields.items():
         where = f"{path}.{name}".lstrip(".")
@@ -119,6 +121,11 @@ def _is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
 
 def _is_table(data: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(data, dict)
+
+
+def _is_tagged(data: dict[str, Any], kind: type[msgspec.Struct]) -> bool:
+    config = kind.__struct_config__
+    return config.tag_field is not None and data.get(config.tag_field) == config.tag
 
 
 def _is_list(data: object) -> TypeGuard[list[Any]]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from .errors import InvalidManifest, InvalidName
+from .errors import InvalidManifest
 from .fields import Wrong, all_wrong, line_of, lines, wrong
-from .values.digest import Digest
-from .values.graph import Operator
+from .values.canonical import from_text
 from .values.model import Release
-from .values.names import ModelName
-from .values.package import EpPackage, PackageName
+from .values.package import EpPackage
 
 _Document = TypeVar("_Document", Release, EpPackage)
 
@@ -38,9 +36,9 @@ def _read(text: str, kind: type[_Document], where: str) -> _Document:
     except tomllib.TOMLDecodeError as error:
         raise InvalidManifest(f"{where}: {error}") from error
     try:
-        return msgspec.convert(data, kind, dec_hook=_decode)
+        return msgspec.convert(data, kind, dec_hook=from_text)
     except msgspec.ValidationError as error:
-        raise _invalid(list(all_wrong(data, kind, _decode)) or [wrong(error)], text, where) from error
+        raise _invalid(list(all_wrong(data, kind, from_text)) or [wrong(error)], text, where) from error
 
 
 def _invalid(found: list[Wrong], text: str, where: str) -> InvalidManifest:
@@ -53,12 +51,3 @@ def _invalid(found: list[Wrong], text: str, where: str) -> InvalidManifest:
     more = f" and {len(told) - 1} more:\n  " if len(told) > 1 else ""
     words = f"{where}: {told[0]}{more}" + "\n  ".join(told[1:])
     return InvalidManifest(words, field=found[0].field, fields=[field for field, _ in found])
-
-
-def _decode(kind: type, value: Any) -> Any:  # noqa: ANN401 - msgspec's signature
-    if not issubclass(kind, Digest | ModelName | PackageName | Operator) or not isinstance(value, str):
-        raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
-    try:
-        return kind.parse(value)
-    except InvalidName as error:
-        raise ValueError(error.message) from error

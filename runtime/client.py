@@ -6,8 +6,9 @@ import os
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ..catalog.errors import ModelNotFound, VersionNotFound
-from ..catalog.values.names import is_path, parse_request
+from ..catalog.errors import ModelNotFound
+from ..catalog.releases import choose
+from ..catalog.values.names import HuggingFaceName, is_path, parse_request
 from ..catalog.values.plan import Subject
 from ..index.client.source import FolderSource, Found, find_path
 from .describe import Description, of_file, of_release
@@ -34,22 +35,28 @@ class Client:
         """Look names up in the index that is part of the program."""
         self._source = FolderSource()
 
-    def find(self, name: str | os.PathLike[str]) -> Found:
-        """Find a model, without opening it; raises what ``load`` does of names, paths and manifests."""
+    def find(self, name: str | os.PathLike[str], *, channel: str | None = None) -> Found:
+        """Find a model, without opening it; raises what ``load`` does of names, paths and manifests.
+
+        Args:
+            name: as ``load`` takes it.
+            channel: releases of this channel will do, too.
+        """
         if not isinstance(name, str) or is_path(name):
             return find_path(os.fspath(name))
-        wanted, versions = parse_request(name)
-        found = self._source.find(wanted)
-        if found and found.release and versions and not versions.takes(found.release.version):
-            raise VersionNotFound(
-                f"{wanted} has no version that `@{name.partition('@')[2]}` asks for",
-                hints=(f"there is {wanted}@={found.release.version}",),
-            )
-        if found is None:
-            near = get_close_matches(wanted, self._source.names(), n=3)
+        wanted = parse_request(name)
+        if isinstance(wanted.name, HuggingFaceName):
             raise ModelNotFound(
-                f"no source knows the model `{wanted}`", hints=[f"did you mean {match}?" for match in near]
+                f"no source knows the model `hf:{wanted.name}`: none that asks Hugging Face is set up",
+                hints=("download its files, and give the path of the ONNX file or of its folder",),
             )
+        found = self._source.find(wanted.name)
+        if found is None:
+            near = get_close_matches(wanted.name, self._source.names(), n=3)
+            raise ModelNotFound(
+                f"no source knows the model `{wanted.name}`", hints=[f"did you mean {match}?" for match in near]
+            )
+        choose([found.release] if found.release else [], wanted, channel=channel)
         return found
 
     def search(
@@ -106,7 +113,7 @@ class Client:
             NothingFits: no device of the host is the one that is demanded.
             Error: what ``load`` raises of names, manifests and files.
         """
-        model, _ = _subject(self.find(name))
+        model, _ = _subject(self.find(name, channel=pins.get("channel")))
         there = host.host if isinstance(host, HostProfile) else host
         return make_plan(model, there or self.devices(), pins, elsewhere=there is not None)
 
@@ -128,7 +135,8 @@ class Client:
 
         Args:
             name: ``namespace/name[@version]``, the version as ``1.2`` (the newest 1.2.x), ``=1.2.0`` (exactly that one)
-                or specifiers of PEP 440, ``>=1,<2``; or the path of an ONNX file, or of a folder that holds a manifest
+                or specifiers of PEP 440, ``>=1,<2``; as the digest of a release document, ``sha256:…``; or as a
+                channel, ``preview``. Or the path of an ONNX file, or of a folder that holds a manifest
                 or exactly one ONNX file. A text is a path where it starts with ``.``, a slash, a backslash, ``~`` or a
                 drive letter, or ends in ``.onnx``. A file without a manifest may keep tensors in other files of its
                 folder.
@@ -147,7 +155,7 @@ class Client:
             SessionError: ONNX Runtime refused to open it.
             MachineError: a file cannot be read.
         """
-        return self.open(self.find(name), **pins)
+        return self.open(self.find(name, channel=pins.get("channel")), **pins)
 
     def open(self, found: Found, **pins: Unpack[Pins]) -> Model:
         """Plan, verify and open what ``find`` returned; raises what ``load`` raises."""

@@ -44,6 +44,8 @@ class Description(NamedTuple):
         return {
             "name": it.name if it else self.name,
             "version": it.version if it else None,
+            "channel": it.channel if it else None,
+            "release": str(it.digest) if it else None,
             "task": it.task if it else None,
             "license": it.license if it else None,
             "summary": it.summary if it else None,

@@ -84,7 +84,7 @@ def once(client: Client, name: str, words: Mapping[str, str], stdin: BinaryIO, *
         Error: whatever ``Client.load`` and ``Model.run`` raise.
     """
     begun = perf_counter()
-    found = client.find(name)
+    found = client.find(name, channel=pins.get("channel"))
     resolved = perf_counter()
     with client.open(found, **pins) as model:
         opened = perf_counter()

@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from ..catalog.errors import NothingFits, UsageError
 from ..catalog.policy import policy as policy_named
-from ..catalog.resolver.explain import decisive, document, explain, named
+from ..catalog.resolver.explain import decisive, document, explain, named, planned
 from ..catalog.resolver.resolution import resolve
 from ..catalog.values.digest import Digest
 from ..catalog.values.model import Artifact, Variant
-from ..catalog.values.plan import ALL_DELIVERIES, Request, Subject
+from ..catalog.values.plan import ALL_DELIVERIES, Request, Subject, stamp
+from ..catalog.values.version import CHANNELS
 from ..ep_packages.table import packages
 from .describe import is_orts_own
 from .ort import library
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
     from ..catalog.resolver.candidates import Candidate
     from ..catalog.resolver.resolution import Resolution
     from ..catalog.values.host import Host
-    from ..catalog.values.package import Channel, Delivery
+    from ..catalog.values.package import Delivery
+    from ..catalog.values.plan import Planned
 
 CARRIED_OUT: Final[tuple[Delivery, ...]] = ("built-in",)
 """The deliveries that this version can carry out."""
 _NEAREST: Final = 8
 """How many rejections are told where nothing fits: those with the least against them."""
-_CHANNELS: Final[tuple[Channel, ...]] = ("stable", "preview", "test")
 
 
 class Pins(TypedDict, total=False):
@@ -42,7 +43,7 @@ class Pins(TypedDict, total=False):
     precision: str | None
     """The precision of the variant, ``int8``: a demand."""
     channel: str | None
-    """EP packages of this channel too: ``preview`` or ``test``."""
+    """Releases of this channel too, of models and EP packages: ``preview`` or ``test``."""
 
 
 class Plan:
@@ -57,6 +58,16 @@ class Plan:
     def chosen(self) -> Candidate | None:
         """The candidate that is planned; ``None`` where nothing fits."""
         return self.resolution.best
+
+    @property
+    def stamp(self) -> Digest:
+        """The digest of the facts that the plan hangs on: as long as it stays the same, the plan holds."""
+        it = self.resolution
+        return stamp(it.host, it.request, model=it.model.release or it.model.variants[0].artifact.digest)
+
+    def record(self) -> Planned | None:
+        """Return what the plan comes to, a value with a canonical form; ``None`` where nothing fits."""
+        return planned(self.resolution, self.chosen) if self.chosen else None
 
     def demand(self) -> Candidate:
         """Return the candidate that this version can carry out; raise ``NothingFits`` with each rejection if none."""
@@ -78,7 +89,8 @@ class Plan:
     def document(self) -> dict[str, Any]:
         """Return the plan and all candidates for JSON; ``here`` is the plan that this version can carry out."""
         told = document(self.resolution)
-        return {**told, "here": document(self.here)["plan"] if self.here is not self.resolution else told["plan"]}
+        here = document(self.here)["plan"] if self.here is not self.resolution else told["plan"]
+        return {**told, "here": here, "stamp": str(self.stamp)}
 
     def __repr__(self) -> str:
         return f"<Plan {named(self.chosen) if self.chosen else 'of nothing'}>"
@@ -92,7 +104,7 @@ def make_plan(model: Subject, host: Host, pins: Pins, *, elsewhere: bool) -> Pla
         NothingFits: no device of the host is the one that is demanded.
     """
     request = _request(pins)
-    here = resolve(model, packages(), host, request._replace(deliveries=CARRIED_OUT))
+    here = resolve(model, packages(), host, replace(request, deliveries=CARRIED_OUT))
     return Plan(resolve(model, packages(), host, request) if elsewhere else here, here)
 
 
@@ -121,14 +133,14 @@ def with_module(host: Host) -> Host:
 
 def _request(pins: Pins) -> Request:
     channel = pins.get("channel")
-    if channel not in {None, *_CHANNELS}:
-        raise UsageError(f"there is no channel `{channel}`", hints=(f"there are {', '.join(_CHANNELS)}",))
+    if channel not in {None, *CHANNELS}:
+        raise UsageError(f"there is no channel `{channel}`", hints=(f"there are {', '.join(CHANNELS)}",))
     policy = pins.get("policy")
     return Request(
         policy=policy_named(policy) if policy else None,
         ep=pins.get("ep"),
         device=pins.get("device"),
         precision=pins.get("precision"),
-        channels=("stable", *(each for each in _CHANNELS[1:] if each == channel)),
+        channels=("stable", *(each for each in CHANNELS[1:] if each == channel)),
         deliveries=ALL_DELIVERIES,
     )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from inferry.catalog.values.digest import Digest
 from inferry.catalog.values.host import Cpu, Device, DeviceKind, Distribution, Driver, Host, Memory, OrtFacts, Platform
 from inferry.catalog.values.model import Artifact, Precision, Variant
-from inferry.catalog.values.package import Build, EpPackage, EpRelease, Fact, PackageName
+from inferry.catalog.values.names import PackageName
+from inferry.catalog.values.package import Build, EpPackage, EpRelease, Fact
 from inferry.catalog.values.plan import Subject
 from inferry.catalog.values.requirement import DeviceRule, Requirement
 

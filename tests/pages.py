@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import inferry as door
 from inferry.catalog import errors
-from inferry.catalog.values import model, picture
+from inferry.catalog.values import location, model, picture
 from inferry.cli import COMMANDS, inferry
 from inferry.tests.answers import ANSWERS, profile
 
@@ -90,7 +90,7 @@ def manifest() -> str:
 A release is a folder with a `manifest.toml` and the files that it names. What is unknown, missing or wrong in it is an
 error that names the field, such as `variants[0].artifact.digest`.
 """
-    for name, said, rows in [*_classes(model)[::-1], *_classes(picture)[::-1]]:
+    for name, said, rows in [*_classes(model)[::-1], *_classes(location), *_classes(picture)[::-1]]:
         text += f"\n## {name}\n\n{said}\n\n| field | type | default | |\n| --- | --- | --- | --- |\n"
         for field, kind, default, words in rows:
             cells = (f"`{field}`", f"`{kind}`", f"`{default}`", words)

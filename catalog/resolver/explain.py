@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import to_builtins
+
+from ..values.plan import Planned, PlannedArtifact, PlannedDevice
 from .offers import NOWHERE
 
 if TYPE_CHECKING:
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
     from .resolution import Resolution
 
 _ASKED: Final = ("ep", "device", "precision", "channel")
+_OF_EACH: Final = ("variant", "precision", "ep", "ep_package", "delivery", "device")
+"""What of a plan is told of every candidate, too."""
 
 
 def named(candidate: Candidate) -> str:
@@ -38,10 +43,10 @@ def document(resolution: Resolution) -> dict[str, Any]:
     """Return the choice, and every candidate with all its reasons, for JSON."""
     best = resolution.best
     return {
-        "plan": _plan(resolution, best) if best else None,
+        "plan": _plan(planned(resolution, best)) if best else None,
         "candidates": [
             {
-                **_described(candidate),
+                **{key: told for key, told in _plan(planned(resolution, candidate)).items() if key in _OF_EACH},
                 "fits": candidate.fits,
                 "outcome": candidate.verdict.outcome,
                 "reasons": [reason._asdict() for reason in candidate.verdict.reasons],
@@ -64,39 +69,41 @@ def decisive(candidate: Candidate) -> Reason:
     )
 
 
-def _plan(resolution: Resolution, best: Candidate) -> dict[str, Any]:
-    artifact = best.fitted.variant.artifact
-    return {
-        "model": resolution.model.name,
-        "version": resolution.model.version,
-        **_described(best),
-        "artifacts": [
-            {
-                "path": artifact.path,
-                "sha256": artifact.digest.partition(":")[2],
-                "size_bytes": artifact.size_bytes,
-            }
-        ],
-        "download_bytes": 0,
-    }
+def planned(resolution: Resolution, candidate: Candidate) -> Planned:
+    """Return what a candidate comes to, with all that carrying it out needs."""
+    model, variant, offer = resolution.model, candidate.fitted.variant, candidate.offer
+    artifact, device = variant.artifact, offer.device
+    return Planned(
+        model=model.name,
+        version=model.version,
+        release=model.release,
+        variant=variant.name,
+        precision=variant.precision,
+        artifacts=(
+            PlannedArtifact(
+                path=artifact.path, sha256=artifact.digest.partition(":")[2], size_bytes=artifact.size_bytes
+            ),
+        ),
+        ep=offer.package.ep,
+        ep_package=f"{offer.package.name}@{offer.release.version}",
+        delivery=offer.delivery,
+        device=PlannedDevice(
+            kind=device.kind,
+            place=offer.place,
+            vendor_id=device.vendor_id,
+            device_id=device.device_id,
+            name=device.name,
+            pci=device.pci,
+            luid=device.luid,
+        ),
+        onnxruntime=offer.onnxruntime,
+        request=resolution.request,
+    )
 
 
-def _described(candidate: Candidate) -> dict[str, Any]:
-    variant, offer = candidate.fitted.variant, candidate.offer
-    device = offer.device
-    return {
-        "variant": variant.name,
-        "precision": variant.precision,
-        "ep": offer.package.ep,
-        "ep_package": f"{offer.package.name}@{offer.release.version}",
-        "delivery": offer.delivery,
-        "device": {
-            "kind": device.kind,
-            "vendor_id": device.vendor_id,
-            "device_id": device.device_id,
-            "name": device.name,
-        },
-    }
+def _plan(plan: Planned) -> dict[str, Any]:
+    told: dict[str, Any] = to_builtins(plan, enc_hook=str)
+    return told
 
 
 def _offer(offer: Offer) -> str:

@@ -7,12 +7,14 @@ from typing import Final, Literal
 
 import msgspec
 
+from . import canonical
 from .digest import Digest
 from .graph import Graph
+from .location import Location, Redistribution
 from .names import ModelName
 from .picture import Picture
 from .requirement import Requirement
-from .version import CANONICAL
+from .version import CANONICAL, Channel
 
 Precision = Literal["fp32", "fp16", "bf16", "int8", "int4", "mixed"]
 Shape = tuple[int | str, ...]
@@ -29,6 +31,10 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     media_type: str
     digest: Digest
     size_bytes: int
+    locations: tuple[Location, ...] = ()
+    """Where it lies beside its release, the nearest first."""
+    redistribution: Redistribution = "unknown"
+    """Whether others may hand it on: bundle, mirror or serve it; only what is ``allowed`` is."""
 
     def __post_init__(self) -> None:
         """Refuse a path that leaves the release, and a size that cannot be; raise ``ValueError`` naming the field."""
@@ -113,6 +119,8 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     name: ModelName
     version: str
     """In the normal form of PEP 440."""
+    channel: Channel = "stable"
+    """Whom it is for: ``preview`` and ``test`` are chosen only where they are asked for."""
     license: str
     """An SPDX licence expression."""
     summary: str
@@ -138,3 +146,10 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             raise ValueError("variants: a release has at least one")
         if not CANONICAL.fullmatch(self.version):
             raise ValueError(f"version: `{self.version[:100]}` is no version in the normal form of PEP 440, as 1.2.0")
+        if self.accuracy_limit is not None and not 0 <= self.accuracy_limit <= 1:
+            raise ValueError(f"accuracy_limit: {self.accuracy_limit} is not between 0 and 1")
+
+    @property
+    def digest(self) -> Digest:
+        """The digest of the release document, its canonical form: what ``name@sha256:…`` asks for."""
+        return canonical.digest(self)

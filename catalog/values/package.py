@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, Self
+from typing import Final, Literal
 
 import msgspec
 
-from ..errors import InvalidName
 from .host import DeviceKind
+from .names import PackageName
 from .requirement import Requirement
-from .version import CANONICAL
+from .version import CANONICAL, Channel
 
 Delivery = Literal["built-in", "plugin", "engine", "system", "local"]
 """How an EP comes to a process: inside the ONNX Runtime (ORT) that it has; as a library that is registered with that;
 as a whole ORT of its own; already on the machine; as a library that the user names."""
-Channel = Literal["stable", "preview", "test"]
 Support = Literal["supported", "experimental"]
 Reach = Literal["vendor", "generic", "cpu"]
 """Whose devices an EP is made for: one vendor's, any vendor's, or the processor alone."""
 
-_NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,94}[a-z0-9])?/[a-z0-9](?:[a-z0-9._-]{0,94}[a-z0-9])?")
 _ALIAS: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 _EP: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,99}")
-
-
-class PackageName(str):
-    """An EP package's normalised name, ``namespace/name``: in the built-in index ``inferry/`` and its name on PyPI."""
-
-    __slots__ = ()
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Return the normalised name that ``text`` spells; raise ``InvalidName`` where it spells none."""
-        name = text.lower()
-        if not _NAME.fullmatch(name):
-            raise InvalidName(f"`{text[:200]}` is not an EP package's name", hints=("write namespace/name",))
-        return cls(name)
 
 
 class Build(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Self
+from typing import Final, Literal, Self, get_args
 
 from ..errors import InvalidName
 
+Channel = Literal["stable", "preview", "test"]
+"""Whom a release is for: ``preview`` and ``test`` are chosen only where they are asked for."""
+CHANNELS: Final[tuple[Channel, ...]] = get_args(Channel)
 CANONICAL: Final = re.compile(
     r"(?:[1-9]\d*!)?NUMBER(?:\.NUMBER)*(?:(?:a|b|rc)NUMBER)?(?:\.postNUMBER)?(?:\.devNUMBER)?".replace(
         "NUMBER", r"(?:0|[1-9]\d*)"
     )
 )
 """A version in its one normal form, by appendix B of PEP 440."""
+_EXACT: Final = re.compile(r"={2,3}[^,*]+")
 
 
 class VersionSpec(str):
@@ -41,8 +45,14 @@ class VersionSpec(str):
             return cls(SpecifierSet(spelled))
         except InvalidSpecifier as error:
             raise InvalidName(
-                f"`@{text[:100]}` does not say which version", hints=("write @1.2, @=1.2.0 or @>=1,<2",)
+                f"`@{text[:100]}` does not say which version",
+                hints=("write @1.2, @=1.2.0, @>=1,<2, @sha256:… or @preview",),
             ) from error
+
+    @property
+    def exact(self) -> bool:
+        """Whether no version but one is asked for."""
+        return _EXACT.fullmatch(self) is not None
 
     def takes(self, version: str) -> bool:
         """Return whether ``version`` is one of those asked for; a pre-release is so only where one is spelled."""

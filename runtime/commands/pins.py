@@ -15,7 +15,7 @@ _PINS: Final = (
     ("--ep", "EP", "Only this execution provider: its name, an alias, or a package, with or without @version."),
     ("--device", "DEVICE", "Only this device: cpu, gpu, npu, gpu:1, a vendor, ids (10de:2684), pci:…"),
     ("--precision", "PRECISION", "Only this precision, such as fp16."),
-    ("--channel", "CHANNEL", "Packages of this channel too: preview or test."),
+    ("--channel", "CHANNEL", "Releases of this channel too, of models and packages: preview or test."),
 )
 
 

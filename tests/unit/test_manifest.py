@@ -7,8 +7,10 @@ import pytest
 from inferry.catalog.errors import InvalidManifest
 from inferry.catalog.fields import line_of, lines
 from inferry.catalog.manifest import read_manifest
+from inferry.catalog.values.location import UrlLocation
 
-GOOD = """
+GOOD = (
+    """
 name = "acme/thing"
 version = "1.0.0"
 summary = "A thing"
@@ -47,12 +49,20 @@ outputs = { path = "out.npz", media_type = "application/zip", digest = "sha256:D
 name = "fp32"
 precision = "fp32"
 accuracy_loss = 0.25
-artifact = { path = "thing.onnx", media_type = "application/vnd.onnx", digest = "sha256:DIGEST", size_bytes = 9 }
+artifact = { path = "thing.onnx", media_type = "x/onnx", digest = "sha256:DIGEST", size_bytes = 9, locations = [
+  { kind = "hugging-face", repo = "Acme/Thing", revision = "COMMIT", path = "onnx/a thing.onnx" },
+  { kind = "python-index", project = "acme-thing", version = "1.0.0+cu13", file = "acme_thing-1.0.0-py3-none-any.whl" },
+  { kind = "url", url = "https://example.org:8443/thing.onnx?v=1" },
+], redistribution = "allowed" }
 graph = { ir_version = 8, opsets = { "" = 17, acme = 2 }, operators = ["Conv@17", "acme:F@2", "b:C"], external = ["w"] }
-""".replace("DIGEST", 64 * "a").replace(
-    "CROP", '{ shrink = 112, median = 3, flatten = "plane", threshold = "otsu", drop_below = 0.06, dilate = 2 }'
+""".replace("DIGEST", 64 * "a")
+    .replace("COMMIT", 40 * "c")
+    .replace(
+        "CROP", '{ shrink = 112, median = 3, flatten = "plane", threshold = "otsu", drop_below = 0.06, dilate = 2 }'
+    )
 )
 
+AT = "variants[0].artifact.locations"
 CASES = {
     "not TOML": ('name = "acme/thing"', "name = ", ""),
     "missing": ('version = "1.0.0"', "", "version"),
@@ -63,7 +73,11 @@ CASES = {
     "name": ("acme/thing", "acme thing", "name"),
     "name's type": ('"acme/thing"', "7", "name"),
     "precision": ('precision = "fp32"', 'precision = "fp33"', "variants[0].precision"),
-    "digest": (f'sha256:{64 * "a"}", size_bytes = 9', f'sha256:{64 * "A"}"', "variants[0].artifact.digest"),
+    "digest": (
+        f'sha256:{64 * "a"}", size_bytes = 9',
+        f'sha256:{64 * "A"}"',
+        "variants[0].artifact.digest",
+    ),
     "a loss of more than all": ("= 0.25", "= 25", "variants[0].accuracy_loss"),
     "a gain": ("= 0.25", "= -0.25", "variants[0].accuracy_loss"),
     "a card that leaves": ("card.md", "../card.md", "card.path"),
@@ -103,6 +117,31 @@ CASES = {
     "a graph of no versions": ("ir_version = 8, ", "", "variants[0].graph.ir_version"),
     "a range by hand": ("ir_version = 8, ", 'onnxruntime = ">=1.2", ir_version = 8, ', "variants[0].graph.onnxruntime"),
     "labels of no place": ('["a", "b"]', '["a"]', "outputs[0].labels"),
+    "a limit beyond all": ('version = "1.0.0"', 'version = "1.0.0"\naccuracy_limit = nan', "accuracy_limit"),
+    "a channel of no kind": ('version = "1.0.0"', 'version = "1.0.0"\nchannel = "beta"', "channel"),
+    "redistribution of no kind": ('"allowed"', '"maybe"', "variants[0].artifact.redistribution"),
+    "a location of no kind": ('"hugging-face"', '"ftp"', f"{AT}[0].kind"),
+    "a location without a kind": ('kind = "url", ', "", f"{AT}[2].kind"),
+    "a location's missing field": ('revision = "', 'version = "', f"{AT}[0].version"),
+    "a repository without its owner": ("Acme/Thing", "Thing", f"{AT}[0].repo"),
+    "a branch": (40 * "c", "main", f"{AT}[0].revision"),
+    "a commit in part": (40 * "c", 39 * "c", f"{AT}[0].revision"),
+    "a path out of a repository": ("onnx/a thing", "../a thing", f"{AT}[0].path"),
+    "a folder of a repository": ("onnx/a thing.onnx", "onnx/", f"{AT}[0].path"),
+    "a project not normalised": ("acme-thing", "Acme_Thing", f"{AT}[1].project"),
+    "a version of an index": ("1.0.0+cu13", "v1", f"{AT}[1].version"),
+    "a build of no version": ("1.0.0+cu13", "1.0.0+", f"{AT}[1].version"),
+    "a file's path": ("acme_thing-1", "../acme_thing-1", f"{AT}[1].file"),
+    "an address that is a secret": ("https://", "https://me:word@", f"{AT}[2].url"),
+    "http": ("https:", "http:", f"{AT}[2].url"),
+    "ftp": ("https:", "ftp:", f"{AT}[2].url"),
+    "another machine's file": ("https:", "file:", f"{AT}[2].url"),
+    "another machine's file for Windows": ("https://example.org:8443/", "file:////server/", f"{AT}[2].url"),
+    "the same in disguise": ("https://example.org:8443/", "file:///%2Fserver/", f"{AT}[2].url"),
+    "no address": ("https://example.org:8443/", "", f"{AT}[2].url"),
+    "an address of no machine": ("example.org:8443", "", f"{AT}[2].url"),
+    "an address with a blank": ("?v=1", "?v= 1", f"{AT}[2].url"),
+    "a place in a file": ("?v=1", "#v1", f"{AT}[2].url"),
     "a scale of nothing": ("margin = 4", "scale = 0.0", "inputs[0].picture.scale"),
 }
 
@@ -121,6 +160,18 @@ def test_a_good_one_becomes_a_release() -> None:
         ("acme", "F", 2),
         ("b", "C", None),
     ]
+    artifact = release.variants[0].artifact
+    assert artifact.redistribution == "allowed"
+    assert [type(each).__name__.removesuffix("Location") for each in artifact.locations] == [
+        "HuggingFace",
+        "PythonIndex",
+        "Url",
+    ]
+    assert (release.channel, release.inputs[0].sample, release.card and release.card.redistribution) == (
+        "stable",
+        None,
+        "unknown",
+    )
     assert (release.golden[0].inputs.path, release.golden[0].outputs.path) == ("in.npz", "out.npz")
     assert release.card
     assert release.card.media_type == "text/markdown"
@@ -155,6 +206,42 @@ def test_all_that_is_wrong_is_told_at_once_each_with_its_line() -> None:
         assert f"(line {line})" in told[field]
     assert "(line" not in told["task"]
     assert " and 3 more:" in caught.value.message
+
+
+def test_a_type_and_a_check_across_fields_are_told_together() -> None:
+    """What a value checks across its own fields waits for these alone, not for those of other values."""
+    first = GOOD.replace("size_bytes = 9", 'size_bytes = "9"')
+    second = GOOD[GOOD.index("[[variants]]") :].replace("= 0.25", "= 25")
+    with pytest.raises(InvalidManifest) as caught:
+        read_manifest(first + second, where="here.toml")
+    assert caught.value.fields == ("variants[0].artifact.size_bytes", "variants[1].accuracy_loss")
+    second = second.replace(40 * "c", "main").replace('"acme-thing"', "7").replace('"url", ', '"url", port = 1, ')
+    with pytest.raises(InvalidManifest) as caught:
+        read_manifest(first + second, where="here.toml")
+    assert caught.value.fields == (
+        "variants[0].artifact.size_bytes",
+        "variants[1].artifact.locations[0].revision",
+        "variants[1].artifact.locations[1].project",
+        "variants[1].artifact.locations[2].port",
+    )
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost/x",
+        "http://127.0.0.1:8000/x/y.onnx",
+        "http://[::1]:8000/x",
+        "file:///srv/models/x.onnx",
+        "file:///C:/models/a%20thing.onnx",
+        "file://localhost/x",
+    ],
+)
+def test_an_address_of_this_machine(url: str) -> None:
+    assert UrlLocation(url=url).url == url
+    with pytest.raises(ValueError, match="url: ") as caught:
+        UrlLocation(url=url.replace("//", "//me:word@", 1))
+    assert "word@" not in str(caught.value)
 
 
 def test_lines_are_found_in_any_toml() -> None:

@@ -154,5 +154,6 @@ def test_the_license_is_told_in_full() -> None:
     assert told.license_text
     text = found().read(told.license_text).decode()
     assert text.startswith("MIT License\n")
+    assert {artifact.redistribution for artifact in artifacts()} == {"allowed"}
     for source in ("CC BY 4.0", "CC BY-SA 3.0", "SIL Open Font License"):
         assert source in text
