@@ -128,7 +128,7 @@ def hangs_on(host: Host, request: Request, *, model: str, program: str = VERSION
     ``devices``     each with ids, name, memory, API levels and driver, in the host's order: ``gpu:1`` and
                     ties go by it; addresses only where the request selects by one
     ``searched``    the kinds of device that were looked for
-    ``onnxruntime`` the distributions that brought it, in any order, and its version
+    ``onnxruntime`` the distributions that brought it, in any order, its version and the EPs inside it
     ``ep_devices``  in any order
     ``request``     policy and pins, channels, deliveries, workload
     ``model``       the digest of the release document or the file, or the serial of what it was chosen from

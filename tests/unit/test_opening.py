@@ -87,4 +87,3 @@ def test_what_is_demanded_has_no_next_one() -> None:
 def test_a_preference_that_holds_leaves_nothing_to_tell() -> None:
     with inferry.load("inferry/digits", policy="prefer-gpu") as digits:
         assert digits.report().fallback == ()
-
