@@ -81,11 +81,18 @@ def read_verified(path: Path, artifact: Artifact) -> bytes:
     return data
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file as a whole: an earlier one is replaced, or left as it is; ``MachineError`` where it cannot be."""
+def write_whole(path: Path, data: bytes, *, durably: bool = False) -> None:
+    """Write a file as a whole: an earlier one is replaced, or left as it is; ``MachineError`` where it cannot be.
+
+    ``durably``: after a power cut too.
+    """
     partial = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
     try:
-        partial.write_bytes(data)
+        with partial.open("wb") as file:
+            file.write(data)
+            if durably:
+                file.flush()
+                os.fsync(file)
         partial.replace(path)
     except OSError as error:
         raise MachineError(f"{path} cannot be written: {error.strerror or error}") from error

@@ -15,7 +15,7 @@ from ..catalog.errors import MachineError
 from ..catalog.values.digest import Digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
 _T = TypeVar("_T")
 Way: TypeAlias = "Callable[[Path, Path], object]"
@@ -147,7 +147,7 @@ def lay_out(source: Path, target: Path, ways: Sequence[Way] = WAYS) -> None:
 
 
 @contextmanager
-def explained(path: Path, *, done: str, missing_bytes: int = 0) -> Iterator[None]:
+def explained(path: Path, *, done: str, missing_bytes: int = 0) -> Generator[None]:
     """Turn an ``OSError`` inside into the ``MachineError`` that :func:`refusal` makes of it."""
     try:
         yield

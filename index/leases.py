@@ -15,7 +15,7 @@ from .files import refusal, remove
 from .locks import Holder, hold, myself, sign, try_hold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
     from pathlib import Path
 
     from ..catalog.values.digest import Digest
@@ -43,7 +43,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def lease(store: FolderStore, digests: Iterable[Digest], why: str) -> Iterator[None]:
+def lease(store: FolderStore, digests: Iterable[Digest], why: str) -> Generator[None]:
     """Keep the blobs ``digests``, those too that are yet to come, from being removed by ``collect`` meanwhile.
 
     Ask for their paths inside, not before. A store that may only be read has no leases; nobody removes from it.
@@ -72,7 +72,7 @@ def leases(store: FolderStore) -> list[Lease]:
 
 
 @contextmanager
-def collecting(store: FolderStore) -> Iterator[list[Lease]]:
+def collecting(store: FolderStore) -> Generator[list[Lease]]:
     """Hold off new leases, tell those that are held, and remove what dead processes left of theirs.
 
     Raises:
@@ -103,7 +103,7 @@ def _take(store: FolderStore, wanted: Lease) -> tuple[Path, int] | None:
     folder = store.root / "leases"
     try:
         if not folder.is_dir():
-            folder.mkdir(parents=True)
+            folder.mkdir(parents=True, exist_ok=True)
         # Whoever collects holds the gate from before it reads the leases until it has removed what they do not cover.
         # So a lease is either there when they are read, or it begins when all that goes is gone, and the paths that
         # are asked for inside it tell so.

@@ -221,7 +221,7 @@ class FolderStore:
                 (self.root / folder).mkdir(parents=True, exist_ok=True)
         about = self.root / "store.json"
         if not about.exists():
-            write_whole(about, msgspec.json.encode(_About(VERSION)))
+            write_whole(about, msgspec.json.encode(_About(VERSION)), durably=True)
 
     def _add(self, fetch: Fetch, digest: Digest, size_bytes: int, *, anew: bool) -> Path:
         blob = self._blob(digest)

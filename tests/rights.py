@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from pathlib import Path
 
 _VERSION_3 = 0x20080522
@@ -20,7 +20,7 @@ _OVERRIDES = 0b110
 
 
 @contextmanager
-def read_only(root: Path) -> Iterator[None]:
+def read_only(root: Path) -> Generator[None]:
     """Make all of ``root`` read-only for this thread meanwhile."""
     if sys.platform == "win32":
         pytest.skip("Windows' folders have no such mode")
@@ -38,7 +38,7 @@ def read_only(root: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _as_anybody() -> Iterator[None]:
+def _as_anybody() -> Generator[None]:
     if os.geteuid():
         yield
         return

@@ -15,6 +15,7 @@ from inferry.catalog.errors import MachineError
 from inferry.catalog.values.digest import Digest
 from inferry.index.collect import GcPlan, Item, execute, plan_gc, verify_all
 from inferry.index.leases import collecting, lease, leases
+from inferry.index.locks import hold
 from inferry.index.store import FolderStore
 from inferry.tests.rights import read_only
 
@@ -173,6 +174,14 @@ def test_no_lease_begins_while_a_collection_removes(store: FolderStore) -> None:
         assert found == []
     user.join()
     assert found == [None]
+
+
+def test_who_collects_is_named_to_who_waits_too_long(store: FolderStore) -> None:
+    gate = store.root / "leases/gate"
+    with collecting(store), pytest.raises(MachineError, match=rf"process {os.getpid()} \(.+\) holds .*gate"):
+        hold(gate, limit_s=0.05)
+    with collecting(store) as held:
+        assert held == []
 
 
 HOLDS = """
