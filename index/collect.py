@@ -93,8 +93,9 @@ def execute(store: FolderStore, plan: GcPlan) -> GcPlan:
     """
     goes: list[Item] = []
     stays = list(plan.stays)
-    with collecting(store) as held:
-        for item in plan.goes:
+    for item in plan.goes:
+        # One at a time: a lease that begins waits for one removal, however patient that has to be, and not for all.
+        with collecting(store) as held:
             if item.kind == "blob" and any(each.covers(item.blob.digest) for each in held):
                 stays.append(item._replace(why="leased"))
             elif _remove(store, item):

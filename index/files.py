@@ -161,7 +161,7 @@ def refusal(error: OSError, path: Path, *, done: str, missing_bytes: int = 0) ->
         return no_room(path, missing_bytes)
     return MachineError(
         f"{path} cannot be {done}: {error.strerror or error}",
-        hints=(f"see to it that {path.parent} can be used by you, or set INFERRY_HOME to another folder",),
+        hints=(f"see to it that you may use {path.parent}", "INFERRY_HOME names another folder for all that is kept"),
     )
 
 
@@ -174,5 +174,5 @@ def no_room(path: Path, missing_bytes: int) -> MachineError:
     lacking = f": {missing_bytes - free:,} bytes more are needed" if missing_bytes > free else ""
     return MachineError(
         f"there is no room for {path}{lacking}",
-        hints=("remove what is not needed, or set INFERRY_HOME to a folder on a disk with room; what came is kept",),
+        hints=("remove what is not needed, or set INFERRY_HOME to a folder on a disk with room",),
     )

@@ -104,9 +104,9 @@ def _take(store: FolderStore, wanted: Lease) -> tuple[Path, int] | None:
     try:
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
-        # Whoever collects holds the gate from before it reads the leases until it has removed what they do not cover.
-        # So a lease is either there when they are read, or it begins when all that goes is gone, and the paths that
-        # are asked for inside it tell so.
+        # Whoever collects holds the gate from before it reads the leases until what they do not cover is removed. So a
+        # lease is either there when they are read, or it begins when that is gone, and the paths that are asked for
+        # inside it tell so.
         gate = hold(folder / _GATE, limit_s=_GATE_LIMIT_S)
         try:
             path = folder / f"{wanted.holder.pid}-{next(_numbers)}-{time.time_ns():x}.lock"

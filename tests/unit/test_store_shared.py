@@ -80,9 +80,9 @@ import sys
 from pathlib import Path
 from inferry.catalog.values.digest import Digest
 from inferry.index.store import FolderStore
-def chunks(start=0):
-    print("begun", flush=True)
+def chunks():
     yield b"the bytes of a model"
+    print("begun", flush=True)
     sys.stdin.readline()
     yield b"the bytes of a model" * 4999
 FolderStore(Path(sys.argv[1])).add(chunks(), Digest(sys.argv[2]), 100_000)
