@@ -5,15 +5,57 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from threading import get_ident
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..catalog.errors import MachineError, VerificationError
 from ..catalog.values.digest import Digest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+    from typing import BinaryIO
 
     from ..catalog.values.model import Artifact
+
+
+class Blob(NamedTuple):
+    """What a store tells of a blob without reading it."""
+
+    digest: Digest
+    size_bytes: int
+    used: float
+    """When it was last used, or written, in seconds since 1970."""
+
+
+class BlobStore(Protocol):
+    """Keeps blobs by their digest. What every store promises is written down in ``tests/contract/test_blob_store.py``.
+
+    All raise ``InvalidName`` for what is no digest, and ``MachineError`` where the store's place refuses.
+    """
+
+    def add(self, chunks: Iterable[bytes], digest: Digest, size_bytes: int) -> object:
+        """Store the blob of which ``chunks`` are the bytes; they are not read where it is there already.
+
+        Raises:
+            VerificationError: they are not what ``digest`` and ``size_bytes`` name; nothing is stored.
+        """
+        ...
+
+    def open(self, digest: Digest, size_bytes: int) -> BinaryIO | None:
+        """Return the verified blob, to be read and to seek in, or ``None`` where it is absent or was damaged.
+
+        Raises:
+            VerificationError: the blob is of another size.
+        """
+        ...
+
+    def remove(self, digest: Digest) -> None:
+        """Remove a blob, if it is there."""
+        ...
+
+    def blobs(self) -> list[Blob]:
+        """Return all blobs, by digest."""
+        ...
 
 
 def read_verified(path: Path, artifact: Artifact) -> bytes:
@@ -39,11 +81,18 @@ def read_verified(path: Path, artifact: Artifact) -> bytes:
     return data
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file as a whole: an earlier one is replaced, or left as it is; ``MachineError`` where it cannot be."""
+def write_whole(path: Path, data: bytes, *, durably: bool = False) -> None:
+    """Write a file as a whole: an earlier one is replaced, or left as it is; ``MachineError`` where it cannot be.
+
+    ``durably``: after a power cut too.
+    """
     partial = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
     try:
-        partial.write_bytes(data)
+        with partial.open("wb") as file:
+            file.write(data)
+            if durably:
+                file.flush()
+                os.fsync(file)
         partial.replace(path)
     except OSError as error:
         raise MachineError(f"{path} cannot be written: {error.strerror or error}") from error

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Literal
 
 from ..catalog.errors import MachineError
 
@@ -19,12 +20,31 @@ def cache_folder() -> Path:
     Raises:
         MachineError: the system names no such folder.
     """
+    return _folder("cache")
+
+
+def data_folder() -> Path:
+    """Return the folder for what was fetched and is kept; nobody has made it yet. Raises as :func:`cache_folder`."""
+    return _folder("data")
+
+
+def config_folder() -> Path:
+    """Return the folder for what a user decided; nobody has made it yet. Raises as :func:`cache_folder`."""
+    return _folder("config")
+
+
+def _folder(kind: Literal["cache", "data", "config"]) -> Path:
     if home := os.environ.get("INFERRY_HOME"):
-        return Path(home).absolute() / "cache"
+        return Path(home).absolute() / kind
     import platformdirs
 
+    ask = {
+        "cache": platformdirs.user_cache_path,
+        "data": platformdirs.user_data_path,
+        "config": platformdirs.user_config_path,
+    }[kind]
     try:
-        folder = platformdirs.user_cache_path("inferry", appauthor=False)
+        folder = ask("inferry", appauthor=False)
     except RuntimeError as error:
         raise MachineError(str(error), hints=_HINTS) from error
     if not folder.is_absolute():  # older platformdirs: files would lie wherever the process stands

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import subprocess
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +19,7 @@ from inferry.tests.catalogs import DISCRETE, host, model, package, variant
 from inferry.tests.models import one_node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from inferry.catalog.values.host import Host
     from inferry.catalog.values.package import EpPackage
@@ -31,22 +29,6 @@ pytestmark = pytest.mark.figures
 HERE = Path(__file__).parent
 ROUNDS = 5
 Figures = dict[str, dict[str, Any]]
-
-
-@pytest.fixture(scope="module")
-def figures() -> Iterator[Figures]:
-    """Whatever the tests measure; written once all have run."""
-    measured: Figures = {}
-    yield measured
-    told = {
-        "date": datetime.now(UTC).date().isoformat(),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors",
-        "python": platform.python_version(),
-        "figures": measured,
-    }
-    text = json.dumps(told, indent=2) + "\n"
-    (HERE / "figures.json").write_text(text, encoding="utf-8", newline="\n")
-    print(text)  # noqa: T201 - a lane runs in a clone of its own
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,87 @@
+"""Partials: files that grow into blobs, hashed while they are written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from ..catalog.errors import VerificationError
+from .files import explained, no_room, refusal, remove
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from io import FileIO
+    from pathlib import Path
+
+    from ..catalog.values.digest import Digest
+
+Fetch: TypeAlias = "Callable[[int], Iterable[bytes]]"
+"""Given how many bytes are there already, returns those that follow."""
+_CHUNK: Final = 1 << 20
+
+
+def complete(partial: Path, fetch: Fetch, digest: Digest, size_bytes: int, *, anew: bool) -> None:
+    """Make the file ``partial`` the whole blob, on the disk: from nothing, or from what it has.
+
+    Whatever ``fetch`` gave before it ended or raised is kept.
+
+    Raises:
+        VerificationError: there were fewer bytes, and they are kept; or other or more, and the file is removed.
+        MachineError: the file cannot be written.
+    """
+    from hashlib import file_digest, sha256
+
+    with explained(partial, done="written"):
+        file = partial.open("a+b", buffering=0)
+    with file:
+        with explained(partial, done="written"):
+            done = file.seek(0, os.SEEK_END)
+            if done and (anew or done > size_bytes):
+                done = file.truncate(0)
+            if shutil.disk_usage(partial.parent).free < size_bytes - done:
+                raise no_room(partial, size_bytes - done)
+            file.seek(0)
+            hashed = file_digest(file, "sha256") if done else sha256()
+        for chunk in fetch(done) if anew or done < size_bytes else ():
+            done += len(chunk)
+            if done > size_bytes:
+                break
+            try:
+                _write(file, chunk)
+            except OSError as error:
+                missing = size_bytes - done + len(chunk)
+                raise refusal(error, partial, done="written", missing_bytes=missing) from error
+            hashed.update(chunk)
+        with explained(partial, done="written"):
+            os.fsync(file)
+    if done < size_bytes:
+        # A cut connection looks just so: what came may well be right.
+        raise VerificationError(
+            f"{digest} ended after {done:,} of {size_bytes:,} bytes",
+            hints=("try again: it goes on from there where the source can",),
+        )
+    came = f"sha256:{hashed.hexdigest()}"
+    if done > size_bytes or came != digest:
+        with explained(partial, done="removed"):
+            remove(partial)
+        raise VerificationError(
+            f"what came is not {digest} of {size_bytes:,} bytes, but {'longer' if done > size_bytes else came}",
+            hints=("it was changed or damaged on its way: try again, or another source",),
+        )
+
+
+def chunks(file: FileIO, path: Path) -> Iterator[bytes]:
+    """Yield the rest of ``file``, which is the one at ``path``; raise ``MachineError`` where it cannot be read."""
+    while True:
+        with explained(path, done="read"):
+            chunk = file.read(_CHUNK)
+        if not chunk:
+            return
+        yield chunk
+
+
+def _write(file: FileIO, chunk: bytes) -> None:
+    left = memoryview(chunk)
+    while left:
+        left = left[file.write(left) :]
