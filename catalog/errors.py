@@ -16,12 +16,15 @@ Error (1: a bug of ours when nothing below fits)
 │   ├── ChildFailed             a child process gave no answer: it crashed, ended, or could not be started
 │   │   └── ChildTimedOut       it gave none in time
 │   └── Closed                  a closed model was used
+├── Refused (8)                 it could be done, and may not
+│   └── NotInstalled            what is asked for is not here, and fetching it was ruled out
 ├── InvalidDocument (9)
 │   ├── InvalidManifest         a manifest's syntax or field
 │   ├── InvalidProfile          a host profile's syntax or field
 │   └── InvalidModel            bytes that are no model, or none that ONNX Runtime can read
 │       └── UnknownOperator     it needs an operator that this ONNX Runtime does not have
-└── MachineError (10)           a file that cannot be read or written
+├── MachineError (10)           a file that cannot be read or written
+└── Cancelled (130)             the caller's `cancel` was set
 """
 
 from __future__ import annotations
@@ -134,6 +137,16 @@ class Closed(RuntimeFailure):
     """A closed model was used."""
 
 
+class Refused(Error):
+    """It could be done, and may not be."""
+
+    exit_code = 8
+
+
+class NotInstalled(Refused):
+    """What is asked for is not on this machine, and fetching it was ruled out."""
+
+
 class InvalidDocument(Error):
     """A manifest or a model is invalid."""
 
@@ -171,3 +184,9 @@ class MachineError(Error):
     """This machine's disk or permissions stand in the way."""
 
     exit_code = 10
+
+
+class Cancelled(Error):
+    """The caller's ``cancel`` was set; what was whole by then is kept."""
+
+    exit_code = 130

@@ -1,6 +1,7 @@
 """Where the program's files lie. On the lowest floor that opens files: the store, a server and detection all need it.
 
-``INFERRY_HOME`` gathers everything in one folder; without it each kind lies where the system has such files.
+``INFERRY_HOME``, or the ``home`` that a caller names, gathers everything in one folder; without it each kind lies where
+the system has such files.
 """
 
 from __future__ import annotations
@@ -14,28 +15,28 @@ from ..catalog.errors import MachineError
 _HINTS = ("set INFERRY_HOME",)
 
 
-def cache_folder() -> Path:
+def cache_folder(home: Path | None = None) -> Path:
     """Return the folder for what can be made again; nobody has made it yet.
 
     Raises:
         MachineError: the system names no such folder.
     """
-    return _folder("cache")
+    return _folder("cache", home)
 
 
-def data_folder() -> Path:
+def data_folder(home: Path | None = None) -> Path:
     """Return the folder for what was fetched and is kept; nobody has made it yet. Raises as :func:`cache_folder`."""
-    return _folder("data")
+    return _folder("data", home)
 
 
-def config_folder() -> Path:
+def config_folder(home: Path | None = None) -> Path:
     """Return the folder for what a user decided; nobody has made it yet. Raises as :func:`cache_folder`."""
-    return _folder("config")
+    return _folder("config", home)
 
 
-def _folder(kind: Literal["cache", "data", "config"]) -> Path:
-    if home := os.environ.get("INFERRY_HOME"):
-        return Path(home).absolute() / kind
+def _folder(kind: Literal["cache", "data", "config"], home: Path | None) -> Path:
+    if gathered := home or os.environ.get("INFERRY_HOME"):
+        return Path(gathered).absolute() / kind
     import platformdirs
 
     ask = {

@@ -87,7 +87,7 @@ class Order:
         precision = self._precisions.get(of_kind)
         if precision is None:
             precision = self._precisions[of_kind] = precision_place(variant, offer.device.kind, self._model)
-        size += variant.artifact.size_bytes
+        size += variant.size_bytes
         # As Key(…), in a third of the time.
         parts = (not fits, policy, memory, reach, precision, support, age, size, delivery, name, variant.name)
         return tuple.__new__(Key, parts)

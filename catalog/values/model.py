@@ -85,6 +85,8 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     precision: Precision
     artifact: Artifact
     """The ONNX file."""
+    external_data: tuple[Artifact, ...] = ()
+    """The files that it keeps tensors in; their paths begin with the folder of its own."""
     graph: Graph | None = None
     """What the file needs of a runtime, as it is read from its bytes."""
     eps: tuple[str, ...] = ()
@@ -98,9 +100,19 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """
 
     def __post_init__(self) -> None:
-        """Refuse a loss that is no share; raise ``ValueError`` naming the field."""
+        """Refuse a loss that is no share, and data that lies elsewhere; raise ``ValueError`` naming the field."""
+        folder = self.artifact.path.rpartition("/")[0]
+        for place, each in enumerate(self.external_data):
+            if folder and not each.path.startswith(f"{folder}/"):
+                raise ValueError(f"external_data[{place}].path: `{each.path}` does not lie in `{folder}`")
         if self.accuracy_loss is not None and not 0 <= self.accuracy_loss <= 1:
             raise ValueError(f"accuracy_loss: {self.accuracy_loss} is not between 0 and 1")
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the ONNX file and the files that it keeps tensors in."""
+        size = self.artifact.size_bytes
+        return size + sum(each.size_bytes for each in self.external_data) if self.external_data else size
 
 
 class Golden(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -153,3 +165,10 @@ class Release(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def digest(self) -> Digest:
         """The digest of the release document, its canonical form: what ``name@sha256:…`` asks for."""
         return canonical.digest(self)
+
+    def files(self, variant: Variant) -> tuple[Artifact, ...]:
+        """Return all that running a variant takes, its ONNX file first, and what belongs to every variant."""
+        samples = (told.sample for told in self.inputs)
+        golden = (each for pair in self.golden for each in (pair.inputs, pair.outputs))
+        more = (*samples, *golden, self.card, self.license_text)
+        return (variant.artifact, *variant.external_data, *(each for each in more if each))

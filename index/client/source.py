@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ...catalog.errors import InvalidManifest, MachineError, ModelNotFound
+from ...catalog.errors import InvalidManifest, MachineError, ModelNotFound, NotInstalled
 from ...catalog.manifest import read_manifest
 from ...catalog.values.match import Match
 from ...catalog.values.names import ModelName
 from ...catalog.words import rank
 from ..blobs import read_verified
+from ..files import explained
 
 if TYPE_CHECKING:
-    from ...catalog.values.model import Artifact, Release
+    from ...catalog.values.model import Artifact, Release, Variant
+    from ..store import FolderStore
 
 MANIFEST: Final = "manifest.toml"
 SOURCE: Final = "built-in"
@@ -22,16 +25,50 @@ BUILT_IN: Final = Path(__file__).parents[1] / "builtin"
 
 
 class Found(NamedTuple):
-    """A model that is at hand: a release in its folder, or one ONNX file without a manifest."""
+    """A model that is known: a release, or one ONNX file without a manifest."""
 
     folder: Path
+    """Where its files lie; of a release that was pulled, where those lie that must lie side by side."""
     release: Release | None = None
     file: Path | None = None
     """The ONNX file, where there is no release."""
+    source: str = ""
+    """The source that knows it; empty for a path."""
+    store: FolderStore | None = None
+    """Where the artifacts are, of a release that was pulled."""
 
     def read(self, artifact: Artifact) -> bytes:
-        """Return the bytes of one of the release's artifacts; raise what ``read_verified`` raises."""
-        return read_verified(self.folder / artifact.path, artifact)
+        """Return the bytes of one of the release's artifacts.
+
+        Raises:
+            NotInstalled: it was pulled without this one.
+            VerificationError: they are not those that the release names.
+            MachineError: they cannot be read.
+        """
+        if self.store is None:
+            return read_verified(self.folder / artifact.path, artifact)
+        opened = self.store.open(artifact.digest, artifact.size_bytes)
+        if opened is None:
+            raise NotInstalled(f"{artifact.path} of {self} is not here", hints=(f"inferry pull {self}",))
+        with opened, explained(Path(opened.name), done="read"):
+            return opened.read()
+
+    def beside(self, variant: Variant) -> str | None:
+        """Return the folder where the files lie that a variant keeps tensors in, verified; ``None`` if it has none.
+
+        Raises what ``read`` raises.
+        """
+        if not variant.external_data:
+            return None
+        for artifact in variant.external_data:
+            if self.store is None:
+                read_verified(self.folder / artifact.path, artifact)
+            else:
+                lay_out(self.store, artifact, self.folder / artifact.path)
+        return str((self.folder / variant.artifact.path).parent)
+
+    def __str__(self) -> str:
+        return f"{self.release.name}@={self.release.version}" if self.release else str(self.file)
 
     def read_file(self) -> bytes:
         """Return the bytes of the ONNX file that no manifest names; raise ``MachineError`` where it cannot be read."""
@@ -45,9 +82,15 @@ class Found(NamedTuple):
 class FolderSource:
     """A folder with one folder for each model, ``namespace/name``, that holds a manifest and the artifacts it names."""
 
-    def __init__(self, root: Path = BUILT_IN) -> None:
-        """Read below ``root``: without one, the index that is part of the program."""
+    def __init__(self, root: Path = BUILT_IN, *, name: str | None = None) -> None:
+        """Read below ``root``: without one, the index that is part of the program.
+
+        ``name`` is what the source is called; without one, the folder's path.
+        """
         self._root = root
+        self.name: str = name or (SOURCE if root == BUILT_IN else str(root))
+        self.at_hand: bool = root == BUILT_IN
+        """Whether its models need not be pulled: they are part of the program."""
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all models, sorted."""
@@ -71,7 +114,7 @@ class FolderSource:
             raise InvalidManifest(
                 f"{folder / MANIFEST}: name: `{release.name}` lies in the folder of `{name}`", field="name"
             )
-        return Found(folder, release)
+        return Found(folder, release, source=self.name)
 
     def search(self, query: str) -> list[Match]:
         """Return the models that answer ``query``, best first; raise what ``find`` raises."""
@@ -79,7 +122,7 @@ class FolderSource:
         for name in self.names():
             found = self.find(ModelName(name))
             if found and found.release and (score := rank(query, found.release)):
-                ranked.append((-score, _match(found.release)))
+                ranked.append((-score, _match(found.release, self.name)))
         return [match for _, match in sorted(ranked)]
 
 
@@ -111,7 +154,22 @@ def find_path(text: str) -> Found:
     return Found(path, file=files[0])
 
 
-def _match(release: Release) -> Match:
+def lay_out(store: FolderStore, artifact: Artifact, target: Path) -> None:
+    """Put an artifact at ``target`` too, unless it lies there; raise ``NotFoundError`` where the store lacks it."""
+    blob = store.path(artifact.digest, artifact.size_bytes)
+    with suppress(OSError):
+        if blob:
+            one, other = blob.stat(), target.stat()
+            # A copy has the time of what it is a copy of.
+            if (one.st_ino, one.st_dev) == (other.st_ino, other.st_dev) or (one.st_size, one.st_mtime_ns) == (
+                other.st_size,
+                other.st_mtime_ns,
+            ):
+                return
+    store.place(artifact.digest, artifact.size_bytes, target)
+
+
+def _match(release: Release, source: str) -> Match:
     return Match(
         name=release.name,
         version=release.version,
@@ -120,7 +178,7 @@ def _match(release: Release) -> Match:
         license=release.license,
         size_bytes=release.variants[0].artifact.size_bytes,
         fits=None,
-        source=SOURCE,
+        source=source,
         summary=release.summary,
     )
 

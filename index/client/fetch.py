@@ -1,0 +1,176 @@
+"""Fetching: the bytes of artifacts from wherever they lie into the store, several at once."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from threading import Event, Lock
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from ...catalog.errors import Cancelled, Error, MachineError, NotInstalled, VerificationError
+from ...catalog.values.location import UrlLocation
+from ...catalog.values.progress import ALONE, Progress
+from ..files import explained
+from ..partial import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from ...catalog.values.model import Artifact
+    from ...catalog.values.progress import Watch
+    from ..store import FolderStore
+
+AT_ONCE: Final = 4
+"""How many artifacts come at the same time."""
+
+
+class Origin(NamedTuple):
+    """One place where the bytes of an artifact lie."""
+
+    words: str
+    """For people."""
+    open: Callable[[int], Iterable[bytes]]
+    """Given how many bytes are there already, returns those that follow."""
+
+
+def of_file(path: Path) -> Origin:
+    """Return the file at ``path`` as an origin."""
+    return Origin(str(path), lambda done: _rest(path, done))
+
+
+def origins(artifact: Artifact, folder: Path | None) -> list[Origin]:
+    """Return where an artifact may be fetched from: the folder of its release, then its locations that are files."""
+    found = [of_file(folder / artifact.path)] if folder and (folder / artifact.path).is_file() else []
+    urls = (each.url for each in artifact.locations if isinstance(each, UrlLocation))
+    return [*found, *(of_file(_local(url)) for url in urls if url.startswith("file:"))]
+
+
+def missing(artifacts: Iterable[Artifact], store: FolderStore) -> list[Artifact]:
+    """Return those of ``artifacts`` that ``store`` does not have, or has damaged and sets aside now; each once."""
+    wanted = {each.digest: each for each in artifacts}
+    return [each for each in wanted.values() if store.path(each.digest, each.size_bytes) is None]
+
+
+class Fetching:
+    """One fetch of several artifacts, as the threads that do it see it."""
+
+    def __init__(self, store: FolderStore, item: str, total_bytes: int, watch: Watch) -> None:
+        """Fetch into ``store``; ``item`` is what ``watch`` is told of."""
+        self._store = store
+        self._item = item
+        self._total = total_bytes
+        self._done = 0
+        self._watch = watch
+        self._ended = Event()
+        self._failure: Error | None = None
+        self._lock = Lock()
+
+    def fetch(self, artifacts: Sequence[Artifact], folder: Path | None) -> None:
+        """Fetch all; what one of them fails with ends the others, and is raised. See ``fetch``."""
+        self._tell(0)
+        if len(artifacts) == 1:
+            self._one(artifacts[0], folder)
+            return
+        from concurrent.futures.thread import ThreadPoolExecutor
+
+        pool = ThreadPoolExecutor(AT_ONCE)
+        try:
+            for each in [pool.submit(self._guarded, artifact, folder) for artifact in artifacts]:
+                each.result()
+        finally:
+            # Also for Ctrl-C, which comes to this thread alone: the others end with their next chunk.
+            self._ended.set()
+            pool.shutdown(cancel_futures=True)
+        if self._failure:
+            raise self._failure
+
+    def _guarded(self, artifact: Artifact, folder: Path | None) -> None:
+        """Fetch one, unless another has failed; what is raised first is what all of them fail with."""
+        if self._ended.is_set():
+            return
+        try:
+            self._one(artifact, folder)
+        except Error as error:
+            with self._lock:
+                self._failure = self._failure or error
+            self._ended.set()
+
+    def _one(self, artifact: Artifact, folder: Path | None) -> None:
+        places = origins(artifact, folder)
+        failures: list[Error] = []
+        for place in places:
+            try:
+                self._store.resume(partial(self._counted, place), artifact.digest, artifact.size_bytes)
+            except (VerificationError, MachineError) as error:
+                failures.append(error)
+            else:
+                return
+        if failures:
+            raise failures[0]
+        raise NotInstalled(
+            f"{artifact.path} is not here, and where it lies this version of inferry cannot fetch from",
+            hints=[f"it lies at {location}" for location in artifact.locations],
+        )
+
+    def _counted(self, place: Origin, done: int) -> Iterator[bytes]:
+        self._tell(done)
+        for chunk in place.open(done):
+            if self._watch.cancel and self._watch.cancel.is_set():
+                raise Cancelled(
+                    f"{self._item}: cancelled", hints=("what came is kept: the next try goes on from there",)
+                )
+            if self._ended.is_set():
+                raise Cancelled(f"{self._item}: another of its files failed")
+            yield chunk
+            self._tell(len(chunk))
+
+    def _tell(self, more: int) -> None:
+        with self._lock:
+            self._done += more
+            if self._watch.progress:
+                self._watch.progress(Progress("fetch", self._item, min(self._done, self._total), self._total))
+
+
+def fetch(
+    artifacts: Iterable[Artifact], store: FolderStore, folder: Path | None, *, item: str, watch: Watch = ALONE
+) -> int:
+    """Bring the ``artifacts`` that are missing into ``store``, and return how many bytes they are.
+
+    Whatever ends it, each artifact is there as a whole or goes on from what came when it is fetched again.
+
+    Args:
+        artifacts: each from ``folder`` or one of its own locations, the first that has it.
+        store: where they go, each under its digest.
+        folder: the folder of their release, where there is one.
+        item: what they are part of, for people.
+        watch: is told of each chunk, and can end it.
+
+    Raises:
+        NotInstalled: there is no place to fetch one from.
+        VerificationError: what came is not the artifact.
+        Cancelled: ``watch.cancel`` was set.
+        MachineError: the disk is full, or refuses.
+    """
+    wanted = missing(artifacts, store)
+    total = sum(each.size_bytes for each in wanted)
+    if wanted:
+        Fetching(store, item, total, watch).fetch(wanted, folder)
+    return total
+
+
+def _rest(path: Path, done: int) -> Iterator[bytes]:
+    if not path.is_file():  # what is no file may have no end
+        raise MachineError(f"there is no file {path}")
+    with explained(path, done="read"):
+        file = path.open("rb", buffering=0)
+    with file:
+        file.seek(done)
+        yield from chunks(file, path)
+
+
+def _local(url: str) -> Path:
+    """Return the file that a ``file:`` address names; it names none of another machine."""
+    path = unquote(urlsplit(url).path)
+    return Path(path[1:] if os.name == "nt" else path)

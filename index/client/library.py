@@ -1,0 +1,132 @@
+"""The library: every source in its order, and what was pulled from them, which comes first."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...catalog.errors import ModelNotFound, VersionNotFound
+from ...catalog.releases import choose
+from ...catalog.values.names import HuggingFaceName, ModelName
+from ...catalog.values.progress import ALONE
+from .pulled import Pulled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ...catalog.values.match import Match
+    from ...catalog.values.model import Variant
+    from ...catalog.values.names import Wanted
+    from ...catalog.values.progress import Watch
+    from .source import FolderSource, Found
+
+
+class Library:
+    """Finds models by name, and brings them here."""
+
+    def __init__(self, sources: Sequence[FolderSource], data: Callable[[], Path]) -> None:
+        """Ask ``sources`` in their order; what was pulled lies in the folder that ``data`` returns."""
+        self.sources: tuple[FolderSource, ...] = tuple(sources)
+        self._data = data
+
+    @cached_property
+    def pulled(self) -> Pulled:
+        """What was pulled; raises ``MachineError`` where a newer version of the program wrote it."""
+        return Pulled(self._data())
+
+    def names(self) -> list[str]:
+        """Return the names of all models that are known, sorted."""
+        return sorted({*self.pulled.names(), *(name for source in self.sources for name in source.names())})
+
+    def find(self, wanted: Wanted, *, channel: str | None = None, anew: bool = False) -> Found:
+        """Return the release that is asked for.
+
+        Args:
+            wanted: without a version, what was pulled, else the newest stable release.
+            channel: releases of this channel will do, too.
+            anew: ask the sources first, and what was pulled only for what they do not have.
+
+        Raises:
+            ModelNotFound: nobody knows the model.
+            VersionNotFound: nobody has such a release of it.
+            InvalidManifest: a source's manifest is wrong.
+            MachineError: a file cannot be read.
+        """
+        name = wanted.name
+        if isinstance(name, HuggingFaceName):
+            raise ModelNotFound(
+                f"no source knows the model `hf:{name}`: none that asks Hugging Face is set up",
+                hints=("download its files, and give the path of the ONNX file or of its folder",),
+            )
+        missing: VersionNotFound | None = None
+        for source in (*self.sources, None) if anew else (None, *self.sources):
+            try:
+                found = self._in(source, wanted, channel) if source else self._pulled(wanted, channel)
+            except VersionNotFound as error:
+                missing = missing or error
+            else:
+                if found:
+                    return found
+        if missing:
+            raise missing
+        near = get_close_matches(name, self.names(), n=3)
+        raise ModelNotFound(f"no source knows the model `{name}`", hints=[f"did you mean {match}?" for match in near])
+
+    def search(self, query: str) -> list[Match]:
+        """Return the models of all sources that answer ``query``; the first source that knows a name speaks for it."""
+        told: dict[str, Match] = {}
+        for source in self.sources:
+            for match in source.search(query):
+                told.setdefault(match.name, match)
+        return [*told.values()]
+
+    def is_at_hand(self, found: Found) -> bool:
+        """Return whether a release needs no pulling: a path, what is part of the program, or what was pulled."""
+        there = any(source.at_hand for source in self.sources if source.name == found.source)
+        return not found.source or found.store is not None or there
+
+    def bring(self, found: Found, variant: Variant, watch: Watch = ALONE) -> tuple[Found, int]:
+        """Fetch what is missing of a variant, and record it; return the release as it is here, and the bytes fetched.
+
+        Raises what ``fetch`` and ``Pulled.keep`` raise.
+        """
+        from ..leases import lease
+        from .fetch import fetch
+
+        assert found.release  # noqa: S101 - a file that no manifest names lies where it is
+        files = found.release.files(variant)
+        store = self.pulled.store
+        with lease(store, [each.digest for each in files], f"pull {found}"):
+            count = fetch(files, store, self._origin(found), item=str(found), watch=watch)
+            return self.pulled.keep(found, variant), count
+
+    def _origin(self, found: Found) -> Path | None:
+        """Return the folder that a release's files can be fetched from."""
+        if found.store is None:
+            return found.folder
+        for source in self.sources:
+            there = source.find(ModelName(found.release.name)) if found.release else None
+            if there and there.release == found.release:
+                return there.folder
+        record = self.pulled.record(found)
+        return Path(record.origin) if record else None
+
+    def _pulled(self, wanted: Wanted, channel: str | None) -> Found | None:
+        here = self.pulled.find(wanted.name)
+        releases = [each.release for each in here if each.release]
+        # Whoever pulled a preview asked for it.
+        for which in (channel,) if wanted.spelled else (channel, "preview", "test"):
+            try:
+                chosen = choose(releases, wanted, channel=which)
+            except VersionNotFound:
+                continue
+            return next(each for each in here if each.release is chosen)
+        return None
+
+    def _in(self, source: FolderSource, wanted: Wanted, channel: str | None) -> Found | None:
+        found = source.find(ModelName(wanted.name))
+        if found and found.release:
+            choose([found.release], wanted, channel=channel)
+        return found
