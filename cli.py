@@ -6,6 +6,7 @@ import copy
 import errno
 import json
 import sys
+import time
 import traceback
 import warnings
 from difflib import get_close_matches
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from .catalog.values.answer import Answer
+    from .catalog.values.progress import Progress
 
 COMMANDS: Final = {
     "search": ("runtime.commands.search", "Find models."),
     "show": ("runtime.commands.show", "Show what a model takes and returns, and its variants."),
+    "pull": ("runtime.commands.pull", "Fetch models, so that they run from this machine."),
     "plan": ("runtime.commands.plan", "Show what would be run on this machine, and why."),
     "doctor": ("runtime.commands.doctor", "Say what is wrong on this machine, and why the CPU."),
     "run": ("runtime.commands.run", "Run a model once."),
@@ -33,6 +36,7 @@ COMMANDS: Final = {
 }
 """Each command: the module that is imported when it is called, and its line in the help."""
 SCHEMA_VERSION: Final = 1
+MB: Final = 10**6
 INTERRUPTED: Final = 130
 USAGE: Final = 2
 BUG: Final = 1
@@ -79,6 +83,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Remember how to answer, in case the arguments are wrong: then no option is read any more."""
         ctx.meta["json"] = "--json" in args
+        ctx.meta["progress"] = None if ctx.meta["json"] else Teller()
         if args[0] not in COMMANDS and (near := get_close_matches(args[0], COMMANDS, n=1)):
             raise UsageError(f"there is no command `{args[0]}`", hints=(f"did you mean {near[0]}?",))
         return super().resolve_command(ctx, args)
@@ -104,6 +109,31 @@ class Commands(click.Group):
         except Exception as error:  # noqa: BLE001 - what nobody foresaw is told as that
             hints = ("run it again with -v for the traceback, and report it",)
             _fail(ctx, "Bug", f"{type(error).__name__}: {error}; this is a bug of inferry", hints, BUG)
+
+
+class Teller:
+    """Tells on stderr what is fetched; where that takes over a second and somebody looks, how far it is."""
+
+    def __init__(self) -> None:
+        """Nothing was told yet."""
+        self._item = ""
+        self._begun = self._drawn = 0.0
+        self._from = 0
+
+    def __call__(self, event: Progress) -> None:
+        """Tell of one event."""
+        now = time.monotonic()
+        if event.item != self._item:
+            self._item, self._begun, self._drawn, self._from = event.item, now, now, event.done_bytes
+            click.echo(f"fetching {event.item}: {event.total_bytes / MB:,.1f} MB", err=True)
+        over = event.done_bytes == event.total_bytes and self._drawn > self._begun
+        if sys.stderr.isatty() and (now - self._drawn >= 1 or over):
+            self._drawn = now
+            rate = (event.done_bytes - self._from) / (now - self._begun)
+            left = f", {(event.total_bytes - event.done_bytes) / rate:.0f} s left" if rate and not over else ""
+            share = event.done_bytes / event.total_bytes
+            line = f"{share:4.0%} of {event.total_bytes / MB:,.1f} MB, {rate / MB:,.1f} MB/s{left}"
+            click.echo(f"\r{line:<60}", err=True, nl=over)
 
 
 def _fail(context: click.Context, kind: str, message: str, hints: Iterable[str], code: int) -> NoReturn:

@@ -3,61 +3,64 @@
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ..catalog.errors import ModelNotFound
-from ..catalog.releases import choose
-from ..catalog.values.names import HuggingFaceName, is_path, parse_request
-from ..catalog.values.plan import Subject
+from ..catalog.values.names import is_path, parse_request
+from ..catalog.values.progress import Watch
+from ..index.client.library import Library
 from ..index.client.source import FolderSource, Found, find_path
+from ..index.home import data_folder
 from .describe import Description, of_file, of_release
 from .detect.detector import detect
 from .detect.ep_devices import with_ep_devices
 from .doctor import Finding, examine
-from .plan import make_plan, of_file as as_subject, with_module
+from .loading import Loading, Loads, Prepared, prepare as prepare_all
+from .plan import Pins, Plan, make_plan, with_module
 from .profile import HostProfile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from threading import Event
 
     from ..catalog.values.host import Host
     from ..catalog.values.match import Match
+    from ..catalog.values.progress import Listener
     from .model import Model
     from .outputs import Outputs
-    from .plan import Pins, Plan
 
 
 class Client:
     """Finds models by name in the built-in index, or by path; nothing global stands behind it."""
 
-    def __init__(self) -> None:
-        """Look names up in the index that is part of the program."""
-        self._source = FolderSource()
+    def __init__(
+        self, *, home: str | os.PathLike[str] | None = None, sources: Iterable[str | os.PathLike[str]] | None = None
+    ) -> None:
+        """Look names up in ``sources``, and keep what is fetched under ``home``.
 
-    def find(self, name: str | os.PathLike[str], *, channel: str | None = None) -> Found:
+        Args:
+            home: the one folder for all that is written; without one, ``INFERRY_HOME`` or where the system has such.
+            sources: folders with a folder for each model, ``namespace/name``, asked in their order; without any, the
+                index that is part of the program.
+        """
+        folders = None if sources is None else [Path(each) for each in sources]
+        self._home = None if home is None else Path(home)
+        self._library = Library(
+            [FolderSource()] if folders is None else [FolderSource(each.absolute()) for each in folders],
+            lambda: data_folder(self._home),
+        )
+
+    def find(self, name: str | os.PathLike[str], *, channel: str | None = None, anew: bool = False) -> Found:
         """Find a model, without opening it; raises what ``load`` does of names, paths and manifests.
 
         Args:
             name: as ``load`` takes it.
             channel: releases of this channel will do, too.
+            anew: ask the sources before what was pulled.
         """
         if not isinstance(name, str) or is_path(name):
             return find_path(os.fspath(name))
-        wanted = parse_request(name)
-        if isinstance(wanted.name, HuggingFaceName):
-            raise ModelNotFound(
-                f"no source knows the model `hf:{wanted.name}`: none that asks Hugging Face is set up",
-                hints=("download its files, and give the path of the ONNX file or of its folder",),
-            )
-        found = self._source.find(wanted.name)
-        if found is None:
-            near = get_close_matches(wanted.name, self._source.names(), n=3)
-            raise ModelNotFound(
-                f"no source knows the model `{wanted.name}`", hints=[f"did you mean {match}?" for match in near]
-            )
-        choose([found.release] if found.release else [], wanted, channel=channel)
-        return found
+        return self._library.find(parse_request(name), channel=channel, anew=anew)
 
     def search(
         self,
@@ -77,7 +80,7 @@ class Client:
         """
         return [
             match
-            for match in self._source.search(query)
+            for match in self._library.search(query)
             if task in {None, match.task} and license in {None, match.license}
             if precision is None or precision in match.precisions
         ]
@@ -113,7 +116,7 @@ class Client:
             NothingFits: no device of the host is the one that is demanded.
             Error: what ``load`` raises of names, manifests and files.
         """
-        model, _ = _subject(self.find(name, channel=pins.get("channel")))
+        model = Loading(self._library, self.find(name, channel=pins.get("channel"))).subject
         there = host.host if isinstance(host, HostProfile) else host
         return make_plan(model, there or self.devices(), pins, elsewhere=there is not None)
 
@@ -127,20 +130,46 @@ class Client:
             host: the machine, or its profile; without one, this machine.
         """
         there = host.host if isinstance(host, HostProfile) else host or self.devices()
-        plans = [self.plan(name, host=there) for name in names or self._source.names()]
+        plans = [self.plan(name, host=there) for name in names or self._library.names()]
         return examine(there, plans)
 
-    def load(self, name: str | os.PathLike[str], **pins: Unpack[Pins]) -> Model:
-        """Find, verify and open a model.
+    def prepare(
+        self,
+        names: Iterable[str | os.PathLike[str]],
+        *,
+        progress: Listener | None = None,
+        cancel: Event | None = None,
+        **pins: Unpack[Pins],
+    ) -> list[Prepared]:
+        """Find models anew, choose for this machine, and fetch what that needs; then ``load`` needs nobody.
+
+        Args:
+            names: as ``load`` takes them; of a path, a folder with a manifest, which is then had under its name.
+            progress: is told of each chunk that comes.
+            cancel: ends it once it is set; what is whole by then stays, and the next call goes on from there.
+            pins: as ``load`` takes them.
+
+        Raises:
+            Cancelled: ``cancel`` was set.
+            VerificationError: what came is not what the release names.
+            Error: what ``plan`` raises, and ``MachineError`` where the disk refuses.
+        """
+        host = self.devices()
+        watch = Watch(progress, cancel)
+        found = [self.find(name, channel=pins.get("channel"), anew=True) for name in names]
+        return prepare_all(self._library, found, host, pins, watch)
+
+    def load(self, name: str | os.PathLike[str], **options: Unpack[Loads]) -> Model:
+        """Find, fetch, verify and open a model. One that was pulled needs nobody.
 
         Args:
             name: ``namespace/name[@version]``, the version as ``1.2`` (the newest 1.2.x), ``=1.2.0`` (exactly that one)
-                or specifiers of PEP 440, ``>=1,<2``; as the digest of a release document, ``sha256:…``; or as a
-                channel, ``preview``. Or the path of an ONNX file, or of a folder that holds a manifest
+                or specifiers of PEP 440, ``>=1,<2``; or the path of an ONNX file, or of a folder that holds a manifest
                 or exactly one ONNX file. A text is a path where it starts with ``.``, a slash, a backslash, ``~`` or a
                 drive letter, or ends in ``.onnx``. A file without a manifest may keep tensors in other files of its
                 folder.
-            pins: ``policy``, a preference of devices; ``ep``, ``device`` and ``precision``, demands; ``channel``.
+            options: ``policy``, a preference of devices; ``ep``, ``device`` and ``precision``, demands; ``channel``;
+                ``install="never"``, which fetches nothing; ``progress`` and ``cancel``, as ``prepare`` takes them.
 
         Raises:
             InvalidName: ``name`` is no model's name, or its version is malformed.
@@ -148,40 +177,36 @@ class Client:
             VersionNotFound: no release has such a version.
             UsageError: a pin is malformed.
             NothingFits: nothing fits this machine, or what is demanded does not.
+            NotInstalled: it is not here, and ``install`` is ``never``.
             InvalidManifest: its manifest is wrong.
             VerificationError: its bytes are not those that the manifest names.
             OnnxRuntimeMissing: there is no usable ONNX Runtime.
             InvalidModel: ONNX Runtime cannot read it.
             SessionError: ONNX Runtime refused to open it.
-            MachineError: a file cannot be read.
+            Cancelled: ``cancel`` was set.
+            MachineError: a file cannot be read or written.
         """
-        return self.open(self.find(name, channel=pins.get("channel")), **pins)
+        return self.open(self.find(name, channel=options.get("channel")), **options)
 
-    def open(self, found: Found, **pins: Unpack[Pins]) -> Model:
-        """Plan, verify and open what ``find`` returned; raises what ``load`` raises."""
+    def open(self, found: Found, **options: Unpack[Loads]) -> Model:
+        """Plan, fetch, verify and open what ``find`` returned; raises what ``load`` raises."""
         from .model import Model  # they import numpy, which no plan needs
         from .opening import open_planned
 
-        host = with_module(self.devices(ask=False))
-        subject, data = _subject(found)
-        plan = make_plan(subject, host, pins, elsewhere=False)
-        session, fallback = open_planned(found, plan, data)
+        watch = Watch(options.get("progress"), options.get("cancel"))
+        loading = Loading(self._library, found, options.get("install", "auto"), watch)
+        plan = loading.plan(with_module(self.devices(ask=False)), options)
+        opened = open_planned(loading, plan)
         told = found.release.inputs if found.release else ()
-        samples = {each.name: found.read(each.sample) for each in told if each.sample}
-        return Model(found.release, session, samples, plan, fallback)
+        samples = {each.name: opened.found.read(each.sample) for each in told if each.sample}
+        model = Model(found.release, opened.session, samples, plan, opened.fallback)
+        model.fetched_bytes, model.fetch_s = loading.fetched_bytes, loading.fetch_s
+        return model
 
-    def run(self, name: str | os.PathLike[str], inputs: Mapping[str, Any], **pins: Unpack[Pins]) -> Outputs:
+    def run(self, name: str | os.PathLike[str], inputs: Mapping[str, Any], **options: Unpack[Loads]) -> Outputs:
         """Load a model, run it once and close it; raises what ``load`` and ``Model.run`` raise."""
-        with self.load(name, **pins) as model:
+        with self.load(name, **options) as model:
             return model.run(inputs)
-
-
-def _subject(found: Found) -> tuple[Subject, bytes | None]:
-    """Return what is to be planned, and the bytes of a file that no manifest names."""
-    if found.release:
-        return Subject.of(found.release), None
-    data = found.read_file()
-    return as_subject(str(found.file), data), data
 
 
 def search(
@@ -205,11 +230,22 @@ def plan(name: str | os.PathLike[str], *, host: Host | HostProfile | None = None
     return Client().plan(name, host=host, **pins)
 
 
-def load(name: str | os.PathLike[str], **pins: Unpack[Pins]) -> Model:
+def prepare(
+    names: Iterable[str | os.PathLike[str]],
+    *,
+    progress: Listener | None = None,
+    cancel: Event | None = None,
+    **pins: Unpack[Pins],
+) -> list[Prepared]:
+    """``Client().prepare``."""
+    return Client().prepare(names, progress=progress, cancel=cancel, **pins)
+
+
+def load(name: str | os.PathLike[str], **options: Unpack[Loads]) -> Model:
     """``Client().load``."""
-    return Client().load(name, **pins)
+    return Client().load(name, **options)
 
 
-def run(name: str | os.PathLike[str], inputs: Mapping[str, Any], **pins: Unpack[Pins]) -> Outputs:
+def run(name: str | os.PathLike[str], inputs: Mapping[str, Any], **options: Unpack[Loads]) -> Outputs:
     """``Client().run``."""
-    return Client().run(name, inputs, **pins)
+    return Client().run(name, inputs, **options)

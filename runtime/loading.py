@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from msgspec.structs import replace
-
-from ..catalog.errors import NothingFits, NotInstalled
+from ..catalog.errors import NotInstalled, UsageError
 from ..catalog.values.plan import Subject
 from ..catalog.values.progress import ALONE
-from .plan import make_plan, of_file
+from .plan import Pins, make_plan, of_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from threading import Event
 
     from ..catalog.values.host import Host
@@ -20,10 +19,21 @@ if TYPE_CHECKING:
     from ..catalog.values.progress import Listener, Watch
     from ..index.client.library import Library
     from ..index.client.source import Found
-    from .plan import Pins, Plan
+    from .plan import Plan
 
 Install = Literal["auto", "never"]
-INSTALLS: Final = ("auto", "never")
+_INSTALLS: Final = ("auto", "never")
+
+
+class Loads(Pins, total=False):
+    """What a caller may ask for when a model is loaded: the pins, and how it comes here."""
+
+    install: Install
+    """``auto`` fetches what is missing; ``never`` takes what is here."""
+    progress: Listener | None
+    """Is told of each chunk that comes."""
+    cancel: Event | None
+    """Once it is set, the load ends with ``Cancelled``; what was whole by then stays."""
 
 
 class Prepared(NamedTuple):
@@ -37,93 +47,103 @@ class Prepared(NamedTuple):
     plan: Plan
 
 
-class Fetched:
-    """What a load fetched, as it goes from one candidate to the next."""
+class Loading:
+    """One load of a model that was found: what of it is here, the plan, and what is fetched for it."""
 
-    def __init__(self, library: Library, found: Found, install: Install, watch: Watch) -> None:
-        """Bring variants of ``found`` from ``library``, unless ``install`` is ``never``."""
+    def __init__(self, library: Library, found: Found, install: Install = "auto", watch: Watch = ALONE) -> None:
+        """Load ``found``, a model of ``library``; raise ``UsageError`` where ``install`` is no word for it."""
+        if install not in _INSTALLS:
+            raise UsageError(f"install is {' or '.join(_INSTALLS)}, not {install!r}")
         self._library = library
         self._found = found
-        self._install = install
+        self._never = install == "never"
         self._watch = watch
-        self.bytes = 0
-        self.seconds = 0.0
+        self.fetched_bytes = 0
+        self.fetch_s = 0.0
+        self.data: bytes | None = None if found.release else found.read_file()
+        """The bytes of a file that no manifest names."""
 
-    def __call__(self, variant: Variant) -> Found:
-        """Return the release with every file of ``variant`` at hand; raise ``NotInstalled`` where that was ruled out.
+    @property
+    def subject(self) -> Subject:
+        """What is to be planned."""
+        release = self._found.release
+        return Subject.of(release) if release else of_file(str(self._found.file), self.data or b"")
 
-        Raises what ``Library.bring`` raises.
+    def plan(self, host: Host, pins: Pins) -> Plan:
+        """Plan with the variants that are here; with all of them only where those leave nothing.
+
+        Raises:
+            NotInstalled: nothing is here, and nothing may be fetched.
+            UsageError: a pin is malformed.
+            NothingFits: no device of the host is the one that is demanded.
+        """
+        model = self.subject
+        if self._found.release:
+            near = self._here()
+            if not near and self._never:
+                raise _not_installed(self._found, str(self._found))
+            if near and len(near) < len(model.variants):
+                plan = make_plan(model._replace(variants=near), host, pins, elsewhere=False)
+                if plan.here.best or self._never:
+                    return plan
+        return make_plan(model, host, pins, elsewhere=False)
+
+    def bring(self, variant: Variant) -> Found:
+        """Return the model with every file of ``variant`` at hand.
+
+        Raises:
+            NotInstalled: it is not, and may not be fetched.
+            Error: what ``Library.bring`` raises.
         """
         found = self._found
         if found.release is None or (found.store is None and self._library.is_at_hand(found)):
             return found
-        if self._install == "never":
-            if variant not in here(self._library, found):
-                raise not_installed(found, f"variant {variant.name} of {found}")
+        if self._never:
+            if variant not in self._here():
+                raise _not_installed(found, f"{variant.name} of {found}")
             return found
         begun = perf_counter()
         brought, count = self._library.bring(found, variant, self._watch)
-        self.bytes += count
-        self.seconds += perf_counter() - begun
+        self.fetched_bytes += count
+        self.fetch_s += perf_counter() - begun
         return brought
 
-
-def subject(found: Found) -> tuple[Subject, bytes | None]:
-    """Return what is to be planned, and the bytes of a file that no manifest names."""
-    if found.release:
-        return Subject.of(found.release), None
-    data = found.read_file()
-    return of_file(str(found.file), data), data
-
-
-def here(library: Library, found: Found) -> tuple[Variant, ...]:
-    """Return the variants of a release that need not be fetched."""
-    if found.release is None or (found.store is None and not library.is_at_hand(found)):
-        return ()
-    return found.release.variants if found.store is None else library.pulled.variants(found)
+    def _here(self) -> tuple[Variant, ...]:
+        """Return the variants that need not be fetched."""
+        found = self._found
+        if found.store is not None:
+            return self._library.pulled.variants(found)
+        return found.release.variants if found.release and self._library.is_at_hand(found) else ()
 
 
-def plan_here(library: Library, found: Found, model: Subject, host: Host, pins: Pins, install: Install) -> Plan:
-    """Plan with what is here; with what would have to be fetched only where that leaves nothing.
+def prepare(library: Library, wanted: Iterable[Found], host: Host, pins: Pins, watch: Watch = ALONE) -> list[Prepared]:
+    """Plan releases anew, and then fetch what the plans need.
+
+    Where nothing that is installed can run one, what runs it best on this machine is fetched.
 
     Raises:
-        NotInstalled: nothing is here that fits, and ``install`` is ``never``.
-        NothingFits: nothing fits at all.
-    """
-    if found.release is None:
-        return make_plan(model, host, pins, elsewhere=False)
-    near = here(library, found)
-    if near and len(near) < len(model.variants):
-        plan = make_plan(model._replace(variants=near), host, pins, elsewhere=False)
-        if plan.here.best or install == "never":
-            return plan
-    if not near and install == "never":
-        raise not_installed(found, str(found))
-    return make_plan(model, host, pins, elsewhere=False)
-
-
-def prepare(library: Library, found: Found, host: Host, pins: Pins, watch: Watch = ALONE) -> Prepared:
-    """Plan a release anew, and fetch what the plan needs.
-
-    Where nothing that is installed can run it, what runs it best on this machine is fetched.
-
-    Raises:
+        UsageError: one is a file that no manifest names, or a pin is malformed.
         NothingFits: nothing fits this machine, whatever would be installed.
         Error: what ``Library.bring`` raises.
     """
-    model, _ = subject(found)
-    plan = make_plan(model, host, pins, elsewhere=True)
-    best = plan.here.best or plan.resolution.best
-    if best is None:
-        plan.demand()
-        raise NothingFits(f"nothing of {model} fits this machine")
-    variant = best.fitted.variant
-    brought, count = library.bring(found, variant, watch)
-    return Prepared(str(found), variant.name, brought.source, count, plan)
+    plans: list[tuple[Found, Plan, Variant]] = []
+    for found in wanted:
+        if found.release is None:
+            raise UsageError(
+                f"{found} is a file: it runs where it lies, and needs no pulling",
+                hints=("to have it under a name, put a manifest.toml beside it, and give the folder",),
+            )
+        plan = make_plan(Subject.of(found.release), host, pins, elsewhere=True)
+        best = plan.here.best or plan.resolution.best or plan.demand()
+        plans.append((found, plan, best.fitted.variant))
+    ready: list[Prepared] = []
+    for found, plan, variant in plans:
+        brought, count = library.bring(found, variant, watch)
+        ready.append(Prepared(str(found), variant.name, brought.source, count, plan))
+    return ready
 
 
-def not_installed(found: Found, what: str) -> NotInstalled:
-    """Return what to raise where something would have to be fetched and may not be."""
+def _not_installed(found: Found, what: str) -> NotInstalled:
     return NotInstalled(
         f"{what} is not on this machine", hints=(f"inferry pull {found}", f'inferry.prepare(["{found}"])')
     )

@@ -39,6 +39,10 @@ class Model:
         self.samples: dict[str, bytes] = dict(samples)
         self._session = session
         self._fallback = fallback
+        self.fetched_bytes: int = 0
+        """What had to be fetched to load it."""
+        self.fetch_s: float = 0.0
+        """How long that took."""
         self._inputs: dict[str, Input] = {}
         self._outputs: tuple[Output, ...] = ()
         if release:

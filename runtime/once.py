@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from .client import Client
+    from .loading import Loads
     from .model import Model
     from .outputs import Outputs
-    from .plan import Pins
     from .session import Report
 
 
@@ -76,7 +76,7 @@ class Once(NamedTuple):
         }
 
 
-def once(client: Client, name: str, words: Mapping[str, str], stdin: BinaryIO, **pins: Unpack[Pins]) -> Once:
+def once(client: Client, name: str, words: Mapping[str, str], stdin: BinaryIO, **options: Unpack[Loads]) -> Once:
     """Find, open and run the model ``name`` on what ``words`` say of its inputs, and on its samples for the others.
 
     Raises:
@@ -84,16 +84,18 @@ def once(client: Client, name: str, words: Mapping[str, str], stdin: BinaryIO, *
         Error: whatever ``Client.load`` and ``Model.run`` raise.
     """
     begun = perf_counter()
-    found = client.find(name, channel=pins.get("channel"))
+    found = client.find(name, channel=options.get("channel"))
     resolved = perf_counter()
-    with client.open(found, **pins) as model:
+    with client.open(found, **options) as model:
         opened = perf_counter()
         values, samples = _values(model, name, words, stdin)
         ready = perf_counter()
         outputs = model.run(values)
         ended = perf_counter()
         report = model.report()
-    spans = {"resolve": resolved - begun, "fetch": 0, "install": 0, "open": opened - resolved, "run": ended - ready}
+        fetch = model.fetch_s
+    open_, run = opened - resolved - fetch, ended - ready
+    spans = {"resolve": resolved - begun, "fetch": fetch, "install": 0, "open": open_, "run": run}
     return Once(outputs, report, samples, {stage: round(1000 * span, 3) for stage, span in spans.items()})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..catalog.errors import SessionError
 from ..catalog.resolver.explain import named
@@ -11,23 +11,27 @@ from .session import Fallback, Place, Session
 if TYPE_CHECKING:
     from ..catalog.resolver.candidates import Candidate
     from ..index.client.source import Found
+    from .loading import Loading
     from .plan import Plan
 
 
-def open_planned(found: Found, plan: Plan, data: bytes | None = None) -> tuple[Session, tuple[Fallback, ...]]:
-    """Open a model by its plan, and return what was tried before: each the plan's next candidate.
+class Opened(NamedTuple):
+    """A model that was opened, and what of its plan was tried before: each the plan's next candidate."""
 
-    Where an EP or a device is demanded, there is no next one.
+    session: Session
+    found: Found
+    """Where its files are."""
+    candidate: Candidate
+    fallback: tuple[Fallback, ...]
 
-    Args:
-        found: where the bytes of the variants are.
-        plan: what was planned for it.
-        data: the bytes of a file that no manifest names.
+
+def open_planned(loading: Loading, plan: Plan) -> Opened:
+    """Open a model by its plan. Where an EP or a device is demanded, there is no next candidate.
 
     Raises:
         NothingFits: the plan has no candidate that this version can carry out.
         SessionError: ONNX Runtime refused, the last that was tried.
-        Error: what ``Found.read`` and ``Session`` raise else; another candidate would not mend it.
+        Error: what ``Loading.bring``, ``Found.read`` and ``Session`` raise else; no candidate would mend it.
     """
     first = plan.demand()
     request = plan.here.request
@@ -36,8 +40,9 @@ def open_planned(found: Found, plan: Plan, data: bytes | None = None) -> tuple[S
     tried: list[Fallback] = []
     while True:
         candidate = left.pop(0)
+        found = loading.bring(candidate.fitted.variant)
         try:
-            return _open(found, candidate, data), tuple(tried)
+            return Opened(_open(found, candidate, loading.data), found, candidate, tuple(tried))
         except SessionError as error:
             if not left:
                 raise
@@ -49,6 +54,6 @@ def _open(found: Found, candidate: Candidate, data: bytes | None) -> Session:
     kind = offer.device.kind
     place = Place(offer.package.ep, kind, offer.package.options.get(kind))
     if found.release is None:
-        return Session(data or found.read_file(), name=str(found.file), folder=str(found.folder), place=place)
+        return Session(data or b"", name=str(found.file), folder=str(found.folder), place=place)
     name = f"{found.release.name} {found.release.version} {variant.name}"
-    return Session(found.read(variant.artifact), name=name, place=place)
+    return Session(found.read(variant.artifact), name=name, folder=found.beside(variant), place=place)

@@ -78,6 +78,11 @@ class Plan:
             raise NothingFits(f"nothing of {self.here.model} fits this machine and what was asked for", hints=told)
         return best
 
+    def why_not_here(self) -> str:
+        """Return in one line what speaks against the nearest candidate that this version could carry out."""
+        nearest = min(self.here.rejected, key=lambda each: len(each.verdict.against))
+        return f"{named(nearest)}: {decisive(nearest).words()}"
+
     def explain(self) -> str:
         """Return the choice, why it beat the second, and each rejection with what would change it, in lines."""
         lines = explain(self.resolution)

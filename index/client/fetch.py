@@ -37,7 +37,7 @@ class Origin(NamedTuple):
 
 def of_file(path: Path) -> Origin:
     """Return the file at ``path`` as an origin."""
-    return Origin(str(path), lambda done: _rest(path, done))
+    return Origin(str(path), partial(_rest, path))
 
 
 def origins(artifact: Artifact, folder: Path | None) -> list[Origin]:
@@ -61,7 +61,7 @@ class Fetching:
         self._store = store
         self._item = item
         self._total = total_bytes
-        self._done = 0
+        self._done: dict[str, int] = {}
         self._watch = watch
         self._ended = Event()
         self._failure: Error | None = None
@@ -69,7 +69,8 @@ class Fetching:
 
     def fetch(self, artifacts: Sequence[Artifact], folder: Path | None) -> None:
         """Fetch all; what one of them fails with ends the others, and is raised. See ``fetch``."""
-        self._tell(0)
+        if self._watch.progress:
+            self._watch.progress(Progress("fetch", self._item, 0, self._total))
         if len(artifacts) == 1:
             self._one(artifacts[0], folder)
             return
@@ -98,39 +99,38 @@ class Fetching:
             self._ended.set()
 
     def _one(self, artifact: Artifact, folder: Path | None) -> None:
-        places = origins(artifact, folder)
         failures: list[Error] = []
-        for place in places:
+        for place in origins(artifact, folder):
             try:
-                self._store.resume(partial(self._counted, place), artifact.digest, artifact.size_bytes)
+                self._store.resume(partial(self._counted, artifact, place), artifact.digest, artifact.size_bytes)
             except (VerificationError, MachineError) as error:
                 failures.append(error)
             else:
+                self._tell(artifact, artifact.size_bytes)
                 return
         if failures:
             raise failures[0]
         raise NotInstalled(
-            f"{artifact.path} is not here, and where it lies this version of inferry cannot fetch from",
+            f"{artifact.path} of {self._item} is not here, and there is no place that this version can fetch it from",
             hints=[f"it lies at {location}" for location in artifact.locations],
         )
 
-    def _counted(self, place: Origin, done: int) -> Iterator[bytes]:
-        self._tell(done)
+    def _counted(self, artifact: Artifact, place: Origin, done: int) -> Iterator[bytes]:
         for chunk in place.open(done):
+            self._tell(artifact, done)
             if self._watch.cancel and self._watch.cancel.is_set():
-                raise Cancelled(
-                    f"{self._item}: cancelled", hints=("what came is kept: the next try goes on from there",)
-                )
+                hint = "what came is kept: the next try goes on from there"
+                raise Cancelled(f"{self._item}: cancelled", hints=(hint,))
             if self._ended.is_set():
                 raise Cancelled(f"{self._item}: another of its files failed")
             yield chunk
-            self._tell(len(chunk))
+            done += len(chunk)
 
-    def _tell(self, more: int) -> None:
+    def _tell(self, artifact: Artifact, done: int) -> None:
         with self._lock:
-            self._done += more
+            self._done[artifact.digest] = done
             if self._watch.progress:
-                self._watch.progress(Progress("fetch", self._item, min(self._done, self._total), self._total))
+                self._watch.progress(Progress("fetch", self._item, sum(self._done.values()), self._total))
 
 
 def fetch(

@@ -60,17 +60,17 @@ class Library:
                 f"no source knows the model `hf:{name}`: none that asks Hugging Face is set up",
                 hints=("download its files, and give the path of the ONNX file or of its folder",),
             )
-        missing: VersionNotFound | None = None
+        none: VersionNotFound | None = None
         for source in (*self.sources, None) if anew else (None, *self.sources):
             try:
                 found = self._in(source, wanted, channel) if source else self._pulled(wanted, channel)
             except VersionNotFound as error:
-                missing = missing or error
+                none = none or error
             else:
                 if found:
                     return found
-        if missing:
-            raise missing
+        if none:
+            raise none
         near = get_close_matches(name, self.names(), n=3)
         raise ModelNotFound(f"no source knows the model `{name}`", hints=[f"did you mean {match}?" for match in near])
 
@@ -93,11 +93,13 @@ class Library:
         Raises what ``fetch`` and ``Pulled.keep`` raise.
         """
         from ..leases import lease
-        from .fetch import fetch
+        from .fetch import fetch, missing
 
         assert found.release  # noqa: S101 - a file that no manifest names lies where it is
         files = found.release.files(variant)
         store = self.pulled.store
+        if found.store and variant in self.pulled.variants(found) and not missing(files, store):
+            return found, 0
         with lease(store, [each.digest for each in files], f"pull {found}"):
             count = fetch(files, store, self._origin(found), item=str(found), watch=watch)
             return self.pulled.keep(found, variant), count
@@ -116,14 +118,17 @@ class Library:
     def _pulled(self, wanted: Wanted, channel: str | None) -> Found | None:
         here = self.pulled.find(wanted.name)
         releases = [each.release for each in here if each.release]
-        # Whoever pulled a preview asked for it.
-        for which in (channel,) if wanted.spelled else (channel, "preview", "test"):
-            try:
-                chosen = choose(releases, wanted, channel=which)
-            except VersionNotFound:
-                continue
-            return next(each for each in here if each.release is chosen)
-        return None
+        if not here:
+            return None
+        if wanted.spelled:
+            chosen = choose(releases, wanted, channel=channel)
+        else:  # whoever pulled a preview asked for it
+            chosen = next(
+                choose(there, wanted, channel=which)
+                for which in ("stable", "preview", "test")
+                if (there := [each for each in releases if each.channel == which])
+            )
+        return next(each for each in here if each.release is chosen)
 
     def _in(self, source: FolderSource, wanted: Wanted, channel: str | None) -> Found | None:
         found = source.find(ModelName(wanted.name))

@@ -109,6 +109,8 @@ class Pulled:
                 release=release,
             )
             if before and same:
+                if set(files) <= set(before.has):
+                    return self._found(folder, before)
                 record = replace(record, source=before.source, origin=before.origin)
             for artifact in variant.external_data:
                 lay_out(self.store, artifact, folder / artifact.path)

@@ -109,6 +109,8 @@ class FolderSource:
         try:
             release = _read_release(folder / MANIFEST)
         except (FileNotFoundError, NotADirectoryError):
+            if not self._root.is_dir():
+                raise MachineError(f"the source {self._root} is no folder") from None
             return None
         if release.name != name:
             raise InvalidManifest(

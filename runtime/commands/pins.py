@@ -1,4 +1,4 @@
-"""The flags that pin a choice: on every command that plans."""
+"""What commands that plan and fetch have in common: the flags that pin a choice, and who is told of progress."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import click
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ...catalog.values.progress import Listener
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 _PINS: Final = (
@@ -24,3 +26,10 @@ def pins(function: _Function) -> _Function:
     for flag, metavar, words in reversed(_PINS):
         function = click.option(flag, metavar=metavar, help=words)(function)
     return function
+
+
+def listener() -> Listener | None:
+    """Return who is told of what takes its time: the one output, where there is one."""
+    context = click.get_current_context(silent=True)
+    told: Listener | None = context.meta.get("progress") if context else None
+    return told

@@ -9,7 +9,7 @@ import click
 
 from ...catalog.errors import UsageError
 from ...catalog.values.answer import Answer
-from .pins import pins
+from .pins import listener, pins
 
 
 @click.command()
@@ -37,7 +37,7 @@ def run(name: str, given: tuple[str, ...], output: str | None, **pinned: Any) ->
     words = dict(_split(text) for text in given)
     if list(words.values()).count("-") > 1:
         raise UsageError("--input: stdin can be read once only, and - stands in two places")
-    ran = once(Client(), name, words, sys.stdin.buffer, **pinned)
+    ran = once(Client(), name, words, sys.stdin.buffer, progress=listener(), **pinned)
     if output:
         ran.outputs.save(output)
     return Answer(

@@ -173,11 +173,15 @@ def test_errors_show_their_traceback_when_asked() -> None:
 
 
 @pytest.mark.parametrize("path", HELPS, ids=" ".join)
-def test_every_example_in_the_help_runs(path: tuple[str, ...], here: Path) -> None:
+def test_every_example_in_the_help_runs(
+    path: tuple[str, ...], here: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert sorted(each.name for each in here.iterdir()) == ["model.onnx", "seven.png"]
     told = run(*path, "--help")
     assert told.exit_code == 0
     assert run(*path, "--version").stdout == f"inferry {VERSION}\n"
+    # What one example pulls is no business of other tests.
+    monkeypatch.setenv("INFERRY_HOME", str(tmp_path_factory.mktemp("home")))
     examples = re.findall(r"^ *(?:For example: )?inferry (\S.*?)(?:   .*)?$", told.stdout, re.MULTILINE)
     assert len(examples) == (1 if path else 5)
     for example in examples:

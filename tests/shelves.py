@@ -1,0 +1,102 @@
+"""Folders of models, as sources have them, and what a store holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inferry.catalog.values.digest import Digest
+from inferry.tests.models import add
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inferry import Client
+
+ONES = {"a": [[1, 2]], "b": [[3, 4]]}
+_HEAD = """name = "{name}"
+version = "{version}"
+license = "MIT"
+summary = "Adds"
+task = "arithmetic"
+"""
+_TENSORS = """
+[[inputs]]
+name = "a"
+dtype = "float32"
+shape = ["n", 2]
+
+[[inputs]]
+name = "b"
+dtype = "float32"
+shape = ["n", 2]
+
+[[outputs]]
+name = "sum"
+dtype = "float32"
+shape = ["n", 2]
+"""
+
+
+def artifact(path: str, data: bytes, more: str = "") -> str:
+    """Return an artifact as an inline table."""
+    return (
+        f'{{ path = "{path}", media_type = "application/octet-stream", digest = "{Digest.of(data)}", '
+        f"size_bytes = {len(data)}{more} }}"
+    )
+
+
+def publish(
+    folder: Path,
+    name: str = "acme/add",
+    version: str = "1.0.0",
+    *,
+    precisions: tuple[str, ...] = ("fp32",),
+    files: dict[str, bytes] | None = None,
+    head: str = "",
+    locations: str = "",
+) -> Path:
+    """Write a model that adds into ``folder``, its variants told apart by a word in each; return ``folder``.
+
+    ``files`` are more files beside it, of which the card is one; ``locations`` are those of the variants.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    text = _HEAD.format(name=name, version=version) + head
+    for path, data in (files or {}).items():
+        (folder / path).write_bytes(data)
+        text += f"card = {artifact(path, data)}\n"
+    for precision in precisions:
+        data = labelled(f"{name} {version} {precision}")
+        (folder / f"{precision}.onnx").write_bytes(data)
+        more = f", locations = [{locations}]" if locations else ""
+        text += f'\n[[variants]]\nname = "{precision}"\nprecision = "{precision}"\n'
+        text += f"artifact = {artifact(f'{precision}.onnx', data, more)}\n"
+    (folder / "manifest.toml").write_text(text + _TENSORS, encoding="utf-8", newline="\n")
+    return folder
+
+
+def labelled(word: str) -> bytes:
+    """Return a model that adds, and that differs by ``word`` from others."""
+    import onnx
+
+    made = onnx.ModelProto.FromString(add())
+    made.doc_string = word
+    data: bytes = made.SerializeToString()
+    return data
+
+
+def held(home: Path) -> dict[str, bytes]:
+    """Return every file that a home holds of models, by its path; without locks, records of use and what is partial."""
+    skipped = {"locks", "leases", "partial"}
+    return {
+        str(file.relative_to(home)): file.read_bytes()
+        for file in sorted((home / "data").rglob("*"))
+        if file.is_file() and not skipped & {*file.relative_to(home).parts} and file.name not in {"lock", "serial"}
+    }
+
+
+def adds(client: Client, name: str = "acme/add") -> bool:
+    """Return whether a model that adds runs without anything being fetched."""
+    with client.load(name, install="never") as model:
+        return bool(np.array_equal(model.run(ONES)["sum"], [[4, 6]]))
