@@ -128,7 +128,7 @@ class Client:
         """
         there = host.host if isinstance(host, HostProfile) else host or self.devices()
         plans = [self.plan(name, host=there) for name in names or self._source.names()]
-        return examine(there, plans)
+        return examine(there, plans, here=host is None)
 
     def load(self, name: str | os.PathLike[str], **pins: Unpack[Pins]) -> Model:
         """Find, verify and open a model.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
@@ -17,7 +19,7 @@ from msgspec.structs import replace
 
 import inferry
 from inferry.catalog.errors import MachineError
-from inferry.catalog.values.host import Device, Distribution, Driver, EpDevice, Host, OrtFacts, Platform, Python
+from inferry.catalog.values.host import Device, Distribution, Driver, EpDevice, Host, Node, OrtFacts, Platform, Python
 from inferry.cli import inferry as group
 from inferry.index.home import cache_folder
 from inferry.runtime.detect import ep_devices
@@ -39,7 +41,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of what is kept, of a home that nobody has used."""
     monkeypatch.setenv("INFERRY_HOME", str(tmp_path / "a home ü"))
     STARTED.clear()
-    return tmp_path / "a home ü/cache/onnxruntime-v2"
+    return tmp_path / "a home ü/cache/onnxruntime-v3"
 
 
 @pytest.fixture
@@ -137,11 +139,13 @@ def test_the_modules_own_version_is_the_one(kept: Path, planted: Callable[..., P
 
 DRIVEN = Device(kind="gpu", vendor_id="10de", driver=Driver(scheme="linux", name="nvidia", version="550.1"))
 NEWER = Device(kind="gpu", vendor_id="10de", driver=Driver(scheme="linux", name="nvidia", version="550.2"))
+CLOSED = replace(DRIVEN, nodes=(Node(path="/dev/nvidiactl", access="missing"),))
 CHANGES: dict[str, Callable[[Host], Host]] = {
     "nothing yet": lambda host: host,
     "Python": lambda host: replace(host, python=Python(version="3.99.1", implementation="cpython")),
     "the kernel": lambda host: replace(host, platform=replace(host.platform, version="99.1")),
     "a device": lambda host: replace(host, devices=(*host.devices, DRIVEN)),
+    "its node": lambda host: replace(host, devices=(*host.devices, CLOSED)),
     "its driver": lambda host: replace(host, devices=(*host.devices, NEWER)),
     "the version": lambda host: replace(
         host,
@@ -188,7 +192,8 @@ DAMAGES: dict[str, bytes] = {
     "deep": b"[" * 10**5,
     "another kind": b"[]",
     "without an answer": b'{"stamp": {}}',
-    "an answer of another kind": b'{"stamp": {}, "told": {"version": 1}}',
+    "an answer of another kind": b'{"stamp": {}, "asked": "2026-11-23T09:00:00Z", "told": {"version": 1}}',
+    "neither an answer nor a failure": b'{"stamp": {}, "asked": "2026-11-23T09:00:00Z"}',
     "without end": b'{"stamp": {"x": "' + b"x" * 2**21,
 }
 
@@ -203,7 +208,7 @@ def test_a_damaged_file_is_told_and_written_anew(data: bytes, kept: Path, plante
     host = inferry.devices()
     assert host.ep_devices == (CPU,)
     assert f"; what was kept is of no use: {file}: " in (host.origin("ep_devices") or "")
-    assert file.read_bytes() == whole
+    assert json.loads(file.read_bytes()) | {"asked": ""} == json.loads(whole) | {"asked": ""}
 
 
 def test_a_folder_in_its_place_is_told(kept: Path, planted: Callable[..., Path]) -> None:
@@ -238,6 +243,20 @@ def test_where_nothing_can_be_kept_it_goes_on(
     assert "not kept" not in CliRunner().invoke(group, ["devices"]).stderr
 
 
+def test_nor_is_a_failure_remembered_there(
+    tmp_path: Path, planted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = planted("os.abort()")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("INFERRY_HOME", str(tmp_path / "file"))
+    for asked in (1, 2):
+        origin = inferry.devices().origin("ep_devices") or ""
+        assert "crashed: SIGABRT; " in origin
+        assert "; not kept: " in origin
+        assert "asked on" not in origin
+        assert len(pids(folder)) == asked
+
+
 def test_a_home_may_be_named_by_a_path_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("INFERRY_HOME", "its home")
@@ -255,10 +274,75 @@ def test_where_the_child_fails_commands_go_on_and_say_so_once(
     told = CliRunner().invoke(group, command)
     assert told.exit_code == 0
     assert "CPU" in told.stdout or "ep devices   ?" in told.stdout
-    why = "the EP devices are not known: child process: the child process for ep-devices crashed: SIGABRT"
-    assert [line for line in told.stderr.splitlines() if "EP devices" in line] == [why]
+    why = (
+        f"the EP devices are not known: child process: the child process for ep-devices crashed: SIGABRT, "
+        f"asked on {datetime.now(UTC):%Y-%m-%d}; ask again: inferry devices --ask-again"
+    )
+    for _ in range(2):
+        assert [line for line in told.stderr.splitlines() if "EP devices" in line] == [why]
+        assert kept.exists()
+        assert len(pids(folder)) == 1
+        told = CliRunner().invoke(group, command)
+
+
+def test_a_failure_is_remembered_until_something_changes(kept: Path, planted: Callable[..., Path]) -> None:
+    folder = planted(f"if not os.path.exists('{kept.parent}/mended'): os.abort()\n{USABLE}")
+    for asked, command in enumerate((["devices"], ["devices", "--ask-again"]), start=1):
+        for _ in range(2 if len(command) == 1 else 1):
+            assert "ep devices   ?" in CliRunner().invoke(group, command).stdout
+            assert len(pids(folder)) == asked
+    with (folder / FILES[1]).open("ab") as opened:
+        opened.write(b"x")
+    assert inferry.devices().ep_devices is None
+    assert len(pids(folder)) == 3
+    (kept.parent / "mended").touch()
+    assert inferry.devices().ep_devices is None
+    told = CliRunner().invoke(group, ["devices", "--ask-again"])
+    assert "ep devices   CPUExecutionProvider: cpu\n" in told.stdout
+    assert "EP devices" not in told.stderr
+    assert inferry.devices().ep_devices == (CPU,)
+    assert len(pids(folder)) == 4
+
+
+def test_what_was_never_asked_is_not_remembered(
+    kept: Path, planted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted()
+    monkeypatch.setattr(sys, "executable", "/nosuch/python")
+    origin = inferry.devices().origin("ep_devices") or ""
+    assert "cannot be started" in origin
+    assert "asked on" not in origin
     assert not kept.exists()
-    assert len(pids(folder)) == 1
+
+
+def test_ctrl_c_is_no_failure(kept: Path, tmp_path: Path) -> None:
+    folder = plant_module(tmp_path / "site", SLEEPS)
+    # Whoever starts the tests may have it ignored, as shells do for what runs in the background.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{heed}; import sys; sys.path.insert(0, {str(folder)!r}); import inferry; inferry.devices()"
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as started:
+        end = time.monotonic() + 20
+        while not pids(folder) and time.monotonic() < end:
+            time.sleep(0.01)
+        started.send_signal(signal.SIGINT)
+        assert "KeyboardInterrupt" in started.communicate(timeout=20)[1]
+    assert not kept.exists()
+
+
+def test_the_variables_that_rows_name_are_kept_and_counted(
+    kept: Path, planted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("CUDA_VISIBLE_DEVICES", "VK_LOADER_DRIVERS_SELECT", "ACME")
+    folder = planted(f"{USABLE}\n__version__ = ' '.join(os.environ.get(each, '?') for each in {names})")
+    asked = 0
+    for name in names:
+        for value in ("0,1", "1"):
+            monkeypatch.setenv(name, value)
+            inferry.devices()
+            asked += name != "ACME"
+            assert len(pids(folder)) == asked
+    assert inferry.devices().onnxruntime.version == "1 1 ?"
+    assert len(list(kept.iterdir())) == 1
 
 
 def test_where_it_hangs_too(kept: Path, planted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +351,7 @@ def test_where_it_hangs_too(kept: Path, planted: Callable[..., Path], monkeypatc
     host = inferry.devices()
     assert host.ep_devices is None
     assert "did not answer within 0.5 s" in (host.origin("ep_devices") or "")
-    assert not kept.exists()
+    assert kept.exists()
 
 
 @pytest.mark.parametrize(
@@ -284,7 +368,7 @@ def test_an_answer_that_is_none_is_told(body: str, why: str, kept: Path, planted
     host = inferry.devices()
     assert host.ep_devices is None
     assert (host.origin("ep_devices") or "").startswith(f"child process: {why}")
-    assert not kept.exists()
+    assert kept.exists()
 
 
 def test_without_onnx_runtime_there_are_none() -> None:
