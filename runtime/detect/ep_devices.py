@@ -127,7 +127,7 @@ def _told(module: Path, stamp: dict[str, Any], *, again: bool) -> tuple[_Told | 
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, msgspec.json.encode(asked))
-    except (OSError, MachineError) as error:
+    except (OSError, MachineError, UnicodeEncodeError) as error:
         return asked.told, f"{asked.origin}{useless}; not kept: {error}"
     return asked.told, f"{asked.origin}{useless}" if asked.told else _remembered(asked)
 
@@ -143,7 +143,7 @@ def _asked(module: Path, stamp: dict[str, Any]) -> tuple[_Kept, bool]:
     try:
         told = _ask(module)
     except Error as error:
-        failed, lasting = error.message, not isinstance(error, ChildNotStarted)
+        failed, lasting = _plain(error.message), not isinstance(error, ChildNotStarted)
     return _Kept(stamp=stamp, asked=datetime.now(UTC), told=told, failed=failed), lasting
 
 
@@ -185,7 +185,7 @@ def _stamp(host: Host, module: Path) -> dict[str, Any]:
             (each.kind, each.vendor_id, each.device_id, each.pci, each.luid, each.driver, each.nodes)
             for each in host.devices
         ],
-        "environment": variables(_environment()),
+        "environment": sorted((_plain(name), _plain(value)) for name, value in variables(_environment()).items()),
     }
     return msgspec.json.decode(msgspec.json.encode(stamp), type=dict[str, Any])  # as it reads when it was kept
 
@@ -206,5 +206,10 @@ def _state(file: Path) -> tuple[str, int | None, int | None]:
     try:
         told = file.stat()
     except OSError:
-        return str(file), None, None
-    return str(file), told.st_size, told.st_mtime_ns
+        return _plain(str(file)), None, None
+    return _plain(str(file)), told.st_size, told.st_mtime_ns
+
+
+def _plain(text: str) -> str:
+    """Return ``text`` as JSON holds it: paths and variables may be of bytes that are no text."""
+    return text.encode(errors="backslashreplace").decode()

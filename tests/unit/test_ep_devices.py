@@ -371,6 +371,17 @@ def test_an_answer_that_is_none_is_told(body: str, why: str, kept: Path, planted
     assert kept.exists()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="what is no text is no variable there")
+@pytest.mark.parametrize("body", [USABLE, "raise ImportError('no \\udcff luck')"])
+def test_bytes_that_are_no_text_are_kept_as_well(
+    body: str, kept: Path, planted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = planted(body)
+    monkeypatch.setenv("VK_DRIVER_FILES", os.fsdecode(b"/drivers/\xff.json"))
+    assert inferry.devices().ep_devices == inferry.devices().ep_devices
+    assert len(pids(folder)) == len(list(kept.iterdir())) == 1
+
+
 def test_without_onnx_runtime_there_are_none() -> None:
     host = Host(platform=Platform(os="linux"), onnxruntime=OrtFacts(module=False), origins={"onnxruntime": "sys.path"})
     seen = with_ep_devices(host)
