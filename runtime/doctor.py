@@ -96,7 +96,7 @@ def _store(folder: Callable[[], Path]) -> Iterator[Finding]:
     except MachineError as error:
         yield Finding("store-unwritable", wrong=True, message=f"{error.message}.", fix="; ".join(error.hints()))
         return
-    fix = "set INFERRY_HOME to a folder on another disk"
+    fix = "set INFERRY_HOME to a folder elsewhere"
     try:
         there = next(each for each in (wanted, *wanted.parents) if each.exists())
         # Permissions alone do not tell: disks are mounted read-only, and are full.

@@ -138,7 +138,7 @@ def test_where_nothing_can_be_written_it_is_told(tmp_path: Path, monkeypatch: py
     (first, _) = examine(host(), [], here=True)
     assert (first.rule, first.wrong) == ("store-unwritable", True)
     assert first.message.startswith(f"Nothing can be written to {home / 'cache'}: ")
-    assert first.fix == "set INFERRY_HOME to a folder on another disk"
+    assert first.fix == "set INFERRY_HOME to a folder elsewhere"
     monkeypatch.delenv("INFERRY_HOME")
     monkeypatch.setattr("platformdirs.user_cache_path", Mock(side_effect=RuntimeError("nobody's home")))
     assert examine(host(), [], here=True)[0][:4] == ("store-unwritable", True, "nobody's home.", "set INFERRY_HOME")
