@@ -12,7 +12,7 @@ from .values.verdict import Reason, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .values.host import Device, Host
+    from .values.host import Device, Host, Node
     from .values.requirement import Bound, DeviceRule, DriverBound, OsRule, Requirement, Workload
     from .values.verdict import Outcome
 
@@ -46,6 +46,27 @@ def check(requirement: Requirement, host: Host, device: Device, workload: Worklo
     Of rules that are alternatives, the one that comes nearest speaks for all of them.
     """
     return Verdict((*_host(requirement, host), *_device(requirement, host, device), *_workload(requirement, workload)))
+
+
+def shut(device: Device) -> Iterator[tuple[Node, Reason]]:
+    """Yield each node of ``device`` that is known to be missing, or closed to the user, and what would help."""
+    for node in device.nodes or ():
+        if node.access in {"denied", "missing"}:
+            observed = f"{node.path} is {'missing' if node.access == 'missing' else 'closed to this user'}"
+            driver = device.driver.name if device.driver else None
+            origin = f"the driver {driver}" if driver else "its driver"
+            yield node, Reason("device-node", "no", observed, f"read and write {node.path}", origin, _opens(node))
+
+
+def _opens(node: Node) -> str:
+    """Return what gives a program a node that it lacks."""
+    folder = node.path.rpartition("/")[0]
+    of_nvidia = node.path.startswith("/dev/nvidia")
+    if node.access == "missing":
+        given = "--gpus all" if of_nvidia else f"--device {node.path if folder == '/dev' else folder}"
+        return f"run the container with {given}"
+    # NVIDIA's are for everybody, unless its module was told otherwise.
+    return "set NVreg_DeviceFileMode=0666 for the module nvidia" if of_nvidia else "usermod -aG render $USER"
 
 
 def _host(asked: Requirement, host: Host) -> Iterator[Reason]:

@@ -122,6 +122,10 @@ class ChildFailed(RuntimeFailure):
         self.tail = tail
 
 
+class ChildNotStarted(ChildFailed):
+    """A child process could not be started, so that nothing was asked at all."""
+
+
 class ChildTimedOut(ChildFailed):
     """A child process gave no answer within ``limit_s`` seconds, and was ended."""
 

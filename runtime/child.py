@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..catalog import errors
-from ..catalog.errors import ChildFailed, ChildTimedOut
+from ..catalog.errors import ChildFailed, ChildNotStarted, ChildTimedOut
 from .child_main import MARK
+from .variables import QUIET, variables
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import IO
 
 SENTINEL: Final = "--inferry-child"
@@ -61,22 +63,25 @@ _KEPT_STARTS: Final = ("LC_", "DYLD_", "ORT_", "PROCESSOR_", "_PYI_")
 """PyInstaller's own among them: without them an app that is one file would unpack itself again."""
 
 
-def ask(task: str, payload: object = None, *, limit_s: float) -> Any:  # noqa: ANN401 - what JSON can hold
+def ask(task: str, payload: object = None, *, limit_s: float, keep: Collection[str] = ()) -> Any:  # noqa: ANN401 - what JSON can hold
     """Return what a child process answers to a task of ``child_main``; the child, and what it started, is gone then.
 
     Args:
         task: what is to be done.
         payload: what the task needs, such as JSON can hold.
         limit_s: how many seconds all of it may take.
+        keep: the environment variables that the child has beside those that every child has, as
+            ``EpPackage.environment`` names them.
 
     Raises:
         ChildTimedOut: there was no answer in time.
-        ChildFailed: there was none at all: the child crashed, ended, or could not be started.
+        ChildNotStarted: it could not be started.
+        ChildFailed: there was no answer at all: the child crashed or ended.
         Error: what the task itself raised.
     """
     what = f"the child process for {task}"
     request = _request(task, payload, limit_s)
-    process = _start(what)
+    process = _start(what, keep)
     try:
         talk = _Talk(process, request)
         in_time = talk.wait(limit_s)
@@ -170,12 +175,12 @@ def _request(task: str, payload: object, limit_s: float) -> bytes:
     return json.dumps(request).encode() + b"\n"
 
 
-def _start(what: str) -> subprocess.Popen[bytes]:
+def _start(what: str, keep: Collection[str]) -> subprocess.Popen[bytes]:
     """Start the child: in a session of its own, so that Ctrl-C in a terminal is for its parent to handle."""
     if CHILD in os.environ:
-        raise _failed(what, "was not started: this process is a child itself; call inferry.freeze_support() first", b"")
+        raise _not_started(what, "was not started: this process is a child itself; call inferry.freeze_support() first")
     if not sys.executable:
-        raise _failed(what, "was not started: nobody knows this program's executable", b"")
+        raise _not_started(what, "was not started: nobody knows this program's executable")
     if getattr(sys, "frozen", False):
         command = [sys.executable, SENTINEL]
     else:
@@ -192,15 +197,19 @@ def _start(what: str) -> subprocess.Popen[bytes]:
             stdin=pipe,
             stdout=pipe,
             stderr=pipe,
-            env=_environment(),
+            env=_environment(keep),
             start_new_session=True,
             creationflags=flags,
         )
     except (OSError, ValueError) as error:
-        raise ChildFailed(f"{what} cannot be started: {error}", ended="not started") from error
+        raise _not_started(what, f"cannot be started: {error}") from error
 
 
-def _environment() -> dict[str, str]:
+def _not_started(what: str, why: str) -> ChildNotStarted:
+    return ChildNotStarted(f"{what} {why}", ended="not started")
+
+
+def _environment(keep: Collection[str]) -> dict[str, str]:
     """Return what a child needs of this process's environment, so that nothing else in it bends the answer."""
     kept = {
         name: value
@@ -216,8 +225,8 @@ def _environment() -> dict[str, str]:
         CHILD: "1",
     }
     # Off, unless the user turned it on.
-    quiet = {name: os.environ.get(name, "1") for name in ("ORT_DISABLE_TELEMETRY", "HF_HUB_DISABLE_TELEMETRY")}
-    return {**kept, **{name: value for name, value in told.items() if value}, **quiet}
+    quiet = {name: os.environ.get(name, "1") for name in QUIET}
+    return {**variables(keep), **kept, **{name: value for name, value in told.items() if value}, **quiet}
 
 
 def _search_path() -> list[str]:

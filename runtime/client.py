@@ -91,7 +91,7 @@ class Client:
         Args:
             ask: let a child process ask ONNX Runtime for its EP devices, unless that is known from before.
         """
-        return with_ep_devices(detect()) if ask else detect()
+        return with_ep_devices(detect(), home=self._home) if ask else detect()
 
     def describe(self, name: str | os.PathLike[str]) -> Description:
         """Tell what a model is; a file that no manifest names is opened for it. Raises what ``load`` raises."""
@@ -131,7 +131,7 @@ class Client:
         """
         there = host.host if isinstance(host, HostProfile) else host or self.devices()
         plans = [self.plan(name, host=there) for name in names or self._library.names()]
-        return examine(there, plans)
+        return examine(there, plans, here=host is None, home=self._home)
 
     def prepare(
         self,

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..catalog.compat import shut
+from ..catalog.errors import MachineError
 from ..catalog.resolver.explain import decisive
 from ..catalog.resolver.offers import NOWHERE
+from ..index.home import cache_folder, data_folder
+from .describe import size
+from .variables import QUIET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from ..catalog.resolver.candidates import Candidate
     from ..catalog.values.host import Host
     from .plan import Plan
 
 STOCK: Final = 'pip install "inferry[cpu]"'
+LOW_BYTES: Final = 10**9
+"""What a disk should have free: the largest EP packages unpack to about that, a model of some size takes as much."""
+FOLDERS: Final[tuple[Callable[[Path | None], Path], ...]] = (data_folder, cache_folder)
+"""Where this program writes."""
 
 
 class Finding(NamedTuple):
@@ -29,12 +42,19 @@ class Finding(NamedTuple):
     """One thing to do; empty where nothing helps."""
 
 
-def examine(host: Host, plans: Iterable[Plan]) -> list[Finding]:
-    """Return what is found of a machine, and of plans made for it with every delivery allowed; the worst first."""
-    found = [*_onnxruntime(host)]
+def examine(host: Host, plans: Iterable[Plan], *, here: bool = False, home: Path | None = None) -> list[Finding]:
+    """Return what is found of a machine, and of plans made for it with every delivery allowed; the worst first.
+
+    ``here`` says that it is this machine, whose folders (below ``home``) and environment are looked at too.
+    """
+    found = [*_onnxruntime(host), *_nodes(host)]
     for plan in plans:
         found += _too_old(plan)
         found += _why_the_cpu(host, plan)
+    if here:
+        stores = [each for folder in FOLDERS for each in _store(partial(folder, home))]
+        found += {each.rule: each for each in stores}.values()  # they mostly lie on one disk
+        found.append(_telemetry())
     return sorted(found, key=lambda finding: not finding.wrong)
 
 
@@ -51,6 +71,60 @@ def _onnxruntime(host: Host) -> Iterator[Finding]:
             message=f"{named} brought the same module into one folder, and wrote over each other's files.",
             fix=f"make a new environment and install one of them there: {STOCK}",
         )
+
+
+def _nodes(host: Host) -> Iterator[Finding]:
+    """Yield the nodes that devices lack; those together that one thing would help."""
+    lacking: dict[tuple[str, bool, str], tuple[list[str], list[str]]] = {}
+    for device in host.devices:
+        for node, reason in shut(device):
+            denied = node.access == "denied"
+            use = f"for {node.only_for} on" if node.only_for else "for"
+            # What is missing may be meant so: a container has the devices that it was given.
+            paths, names = lacking.setdefault((use, denied, reason.fix), ([], []))
+            paths.append(node.path)
+            names.append(device.name or device.kind)
+    for (use, denied, fix), (paths, names) in lacking.items():
+        who = "user may not open" if denied else "machine or container lacks"
+        told, whom = (" and ".join(dict.fromkeys(each)) for each in (paths, names))
+        wrong = denied and use == "for"
+        yield Finding("device-node", wrong=wrong, message=f"This {who} {told}, needed {use} {whom}.", fix=fix)
+
+
+def _store(folder: Callable[[], Path]) -> Iterator[Finding]:
+    """Yield that one of the folders of this program cannot be written to, or that its disk is nearly full."""
+    try:
+        wanted = folder()
+    except MachineError as error:
+        yield Finding("store-unwritable", wrong=True, message=f"{error.message}.", fix="; ".join(error.hints()))
+        return
+    fix = "set INFERRY_HOME to a folder elsewhere"
+    try:
+        there = next(each for each in (wanted, *wanted.parents) if each.exists())
+        # Permissions alone do not tell: disks are mounted read-only, and are full.
+        probe = there / f".inferry.{os.getpid()}"
+        try:
+            probe.write_bytes(b"\n")
+        finally:
+            probe.unlink(missing_ok=True)
+        free = shutil.disk_usage(there).free
+    except OSError as error:
+        message = f"Nothing can be written to {wanted}: {error.strerror or error}."
+        yield Finding("store-unwritable", wrong=True, message=message, fix=fix)
+        return
+    if free < LOW_BYTES:
+        message = f"The disk of {wanted} has {size(free)} free, less than {size(LOW_BYTES)}."
+        yield Finding("disk-low", wrong=True, message=message, fix=fix)
+
+
+def _telemetry() -> Finding:
+    """Return whose telemetry is off, or who turned it on."""
+    on = [name for name in QUIET if os.environ.get(name, "1").upper() not in {"1", "ON", "YES", "TRUE"}]
+    told = " and ".join(f"{QUIET[name]}'s ({name} is `{os.environ[name]}`)" for name in on)
+    message = f"The telemetry of {' and '.join(QUIET.values())} is off in this program's processes."
+    if on:
+        message = f"You turned on telemetry in this program's processes: {told}."
+    return Finding("telemetry", wrong=False, message=message, fix=f"unset {' '.join(on)}" if on else "")
 
 
 def _too_old(plan: Plan) -> Iterator[Finding]:

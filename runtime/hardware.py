@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..catalog.compat import shut
 from .describe import columns, size
 
 if TYPE_CHECKING:
@@ -27,10 +28,7 @@ def lines(host: Host) -> list[str]:
         told.append(f"providers    {', '.join(host.onnxruntime.eps)}")
     told += [f"{'' if place else 'ep devices':11}  {line}" for place, line in enumerate(_ep_devices(host))]
     told.append(f"memory       {_memory(host)}")
-    rows = [
-        (each.kind, each.name or "?", _ids(each), _own_memory(each), _driver(each) + (", software" * each.software))
-        for each in host.devices
-    ]
+    rows = [(each.kind, each.name or "?", _ids(each), _own_memory(each), _driver(each)) for each in host.devices]
     return [*told, *columns([("kind", "name", "ids", "memory", "driver"), *rows])]
 
 
@@ -99,4 +97,5 @@ def _driver(device: Device) -> str:
     if device.driver is None:
         return "" if device.kind == "cpu" else "?"
     name = "none" if not device.driver.name and device.driver.name is not None else device.driver.name or "?"
-    return " ".join(filter(None, (name, device.driver.version)))
+    lacking = [f"no access to {node.path}" for node, _ in shut(device)]
+    return ", ".join((" ".join(filter(None, (name, device.driver.version))), *lacking, *["software"] * device.software))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ..compat import check
+from ..compat import check, shut
 from ..selectors import told
 from ..values.host import Device
 from ..values.verdict import Reason, Verdict
@@ -146,6 +146,7 @@ def _build(build: Build, place: int, host: Host, request: Request, chosen: int |
     elif host.devices[place].software:
         yield Reason("software", "no", "played by software", "a real device", ASKED, "name it: --device")
     yield from check(build.requires, host, host.devices[place], request.workload).reasons
+    yield from (reason for node, reason in shut(host.devices[place]) if node.only_for is None)
 
 
 def _distance(judged: tuple[Build, Verdict]) -> tuple[int, int]:

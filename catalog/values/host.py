@@ -17,6 +17,8 @@ DriverScheme = Literal["wddm", "vendor-package", "linux"]
 Api = Literal["cuda-compute", "d3d12", "vulkan"]
 """What an API level is of: CUDA's compute capability, Direct3D 12's feature level (``12.1``), Vulkan's version."""
 
+Access = Literal["open", "denied", "missing"]
+
 MAX_COUNT: Final = 2**53 - 1
 """The largest number that every reader of JSON takes exactly; of bytes, 9 PB."""
 
@@ -150,6 +152,16 @@ class Driver(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """As the scheme writes it; a driver that comes with the Linux kernel often has none of its own."""
 
 
+class Node(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What programs open to get at a device: a file below Linux's /dev."""
+
+    path: str
+    access: Access | None = None
+    """Whether the user of this program may read and write it."""
+    only_for: str | None = None
+    """What alone goes through it, such as ``ROCm``; any other node all programs need that run on the device."""
+
+
 class Device(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One hardware device that models could run on; the processor is one of them."""
 
@@ -171,6 +183,8 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     software: bool = False
     """Whether a program plays it, or a hypervisor: used only where it is named."""
     driver: Driver | None = None
+    nodes: tuple[Node, ...] | None = None
+    """What programs open to get at it."""
     apis: dict[Api, str] = {}
     """The level of each API that is known of; one that is missing is unknown."""
     pci: str | None = None

@@ -21,6 +21,7 @@ Reach = Literal["vendor", "generic", "cpu"]
 
 _ALIAS: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 _EP: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,99}")
+_VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9_]{2,99}\*?")
 
 
 class Build(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -89,6 +90,9 @@ class EpPackage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What ONNX Runtime is told for a device of a kind: its options of this EP."""
     distribution: str | None = None
     """The Python distribution that carries it, normalised, where there is one."""
+    environment: tuple[str, ...] = ()
+    """The environment variables that bend what the EP sees, so that a child process that asks it keeps them; a name
+    that ends in ``*`` stands for all that begin so."""
 
     def __post_init__(self) -> None:
         """Refuse names of another form, and a package without releases; raise ``ValueError`` naming the field."""
@@ -97,5 +101,10 @@ class EpPackage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         for alias in self.aliases:
             if not _ALIAS.fullmatch(alias):
                 raise ValueError(f"aliases: `{alias[:100]}` is not made of lower-case letters, digits and `-`")
+        for name in self.environment:
+            if not _VARIABLE.fullmatch(name):
+                raise ValueError(
+                    f"environment: `{name[:100]}` is no variable's name, nor the first letters of one and `*`"
+                )
         if not self.releases:
             raise ValueError("releases: a package has at least one")

@@ -125,8 +125,8 @@ def hangs_on(host: Host, request: Request, *, model: str, program: str = VERSION
     ``python``      version, implementation, architecture
     ``cpu``         vendor, family, model, stepping, name, features
     ``memory``      in total, and what a container may use of it
-    ``devices``     each with ids, name, memory, API levels and driver, in the host's order: ``gpu:1`` and
-                    ties go by it; addresses only where the request selects by one
+    ``devices``     each with ids, name, memory, API levels, driver and nodes, in the host's order: ``gpu:1``
+                    and ties go by it; addresses only where the request selects by one
     ``searched``    the kinds of device that were looked for
     ``onnxruntime`` the distributions that brought it, in any order, its version and the EPs inside it
     ``ep_devices``  in any order

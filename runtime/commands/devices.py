@@ -9,7 +9,8 @@ from ...catalog.values.answer import Answer
 
 @click.command()
 @click.option("--save", "file", metavar="FILE", help="Write it into FILE, a host profile that other commands plan for.")
-def devices(file: str | None) -> Answer:
+@click.option("--ask-again", is_flag=True, help="Ask ONNX Runtime for its EP devices, even if that failed before.")
+def devices(file: str | None, *, ask_again: bool) -> Answer:
     """Show this machine: platform, memory, ONNX Runtime, devices, drivers. With -v, where each was read.
 
     For example: inferry devices
@@ -17,10 +18,11 @@ def devices(file: str | None) -> Answer:
     import msgspec
 
     from .. import hardware
-    from ..client import Client
+    from ..detect.detector import detect
+    from ..detect.ep_devices import with_ep_devices
     from ..profile import HostProfile
 
-    host = Client().devices()
+    host = with_ep_devices(detect(), again=ask_again)
     if file:
         HostProfile(host).save(file)
     return Answer(

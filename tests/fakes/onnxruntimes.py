@@ -51,6 +51,16 @@ def plant_module(folder: Path, body: str) -> Path:
     return folder
 
 
+def plant_distribution(folder: Path, body: str) -> Path:
+    """Write such a module into ``folder`` as an installed distribution brings it, with a native library."""
+    package = plant_module(folder, body) / "onnxruntime"
+    (package / "capi").mkdir()
+    (package / "capi/libonnxruntime.so.9.9.9").write_bytes(b"x")
+    (folder / "onnxruntime-9.9.9.dist-info").mkdir()
+    (folder / "onnxruntime-9.9.9.dist-info/RECORD").write_text("onnxruntime/__init__.py,,\n", encoding="utf-8")
+    return folder
+
+
 def pids(folder: Path) -> list[int]:
     """Return the processes that imported it, and those that they started."""
     file = folder / "pids"

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
 from inferry.catalog.resolver.resolution import resolve
-from inferry.catalog.values.host import Device, DeviceKind, Host, Memory
+from inferry.catalog.values.host import Access, Device, DeviceKind, Host, Memory, Node
 from inferry.catalog.values.plan import Request
 from inferry.catalog.values.requirement import DeviceRule, Requirement
 from inferry.tests.catalogs import GB, host, model, package, variant
@@ -26,6 +26,7 @@ PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16", "int8", "bf16", "int4", "mi
 POLICIES = ("default", "prefer-cpu", "prefer-gpu", "prefer-npu", "max-performance", "max-efficiency", "min-power")
 VENDORS = ("10de", "1002", "8086")
 KINDS: tuple[DeviceKind, ...] = ("cpu", "gpu", "npu")
+ACCESS: tuple[Access | None, ...] = (None, "open", "denied", "missing")
 
 
 def catalog(chance: random.Random) -> tuple[Subject, list[EpPackage], Host, Request]:
@@ -72,6 +73,7 @@ def catalog(chance: random.Random) -> tuple[Subject, list[EpPackage], Host, Requ
             memory_bytes=chance.choice([None, *range(8 * GB, 40 * GB, 8 * GB)]),
             integrated=chance.choice([True, False, None]),
             software=chance.random() < 0.1,
+            nodes=chance.choice([None, (), *((Node(path="/dev/dri/renderD128", access=each),) for each in ACCESS)]),
         )
         for _ in range(chance.randint(0, 3))
     ]
@@ -115,6 +117,7 @@ def by_force(what: Subject, packages: list[EpPackage], there: Host, policy: str)
         own = system if device.integrated or device.kind == "cpu" else device.memory_bytes
         if (
             device.software
+            or any(node.access in {"denied", "missing"} for node in device.nodes or ())
             or device.kind != rule.kind
             or (rule.vendor_ids and device.vendor_id not in rule.vendor_ids)
             or not enough(own, rule.memory_bytes)

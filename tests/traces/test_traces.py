@@ -102,7 +102,7 @@ def test_onnx_runtime_is_asked_once_in_a_child_and_nobody_else_is(command: tuple
     assert "CPUExecutionProvider" in cold.text
     assert (cold.connects, cold.telemetry) == ([], [])
     assert cold.processes == 2
-    kept = ".cache/inferry/onnxruntime-v2"
+    kept = ".cache/inferry/onnxruntime-v3"
     assert [line for line in cold.written if f'"{home}/.cache' not in line] == []
     assert [str(file.parent.relative_to(home)) for file in home.rglob("*") if file.is_file()] == [kept]
     warm = traced(home, "-m", "inferry", *command)

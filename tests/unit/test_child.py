@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 import inferry
-from inferry.catalog.errors import ChildFailed, ChildTimedOut, OnnxRuntimeMissing
+from inferry.catalog.errors import ChildFailed, ChildNotStarted, ChildTimedOut, OnnxRuntimeMissing
 from inferry.runtime.child import ask
 from inferry.runtime.ort import library
 from inferry.tests.fakes.onnxruntimes import (
@@ -160,7 +160,7 @@ def test_a_large_payload_goes_through_and_is_not_waited_for() -> None:
 def test_what_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     for executable in ("/nosuch/python", ""):
         monkeypatch.setattr(sys, "executable", executable)
-        with pytest.raises(ChildFailed, match="start"):
+        with pytest.raises(ChildNotStarted, match="start"):
             ask("ep-devices", limit_s=1)
 
 
@@ -181,6 +181,19 @@ def test_the_environment_is_cleaned_and_telemetry_off(planted: Planted, monkeypa
     assert not {"ACME_SECRET", "PYTHONINSPECT", "PYTHONSTARTUP"} & told.keys()
     assert told["PATH"] == os.environ["PATH"]
     assert (told["ORT_DISABLE_TELEMETRY"], told["HF_HUB_DISABLE_TELEMETRY"]) == ("1", "0")
+
+
+def test_it_keeps_the_variables_that_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(plant_module(tmp_path / "x", f"{USABLE}\n__version__ = dict(os.environ)")))
+    before = {"ACME": "1", "ACME_A": "a ü", "ACME_B": "", "ACME_": "_", "XACME_A": "x", "PYTHONUTF8": "7"}
+    for name, value in before.items():
+        monkeypatch.setenv(name, value)
+    told = ask("ep-devices", limit_s=30, keep=("ACME_*", "ACME", "PYTHONUTF8"))["version"]
+    assert {name: told[name] for name in before if name in told} == {
+        **{name: before[name] for name in ("ACME", "ACME_A", "ACME_B", "ACME_")},
+        "PYTHONUTF8": str(sys.flags.utf8_mode),
+    }
+    assert "ACME" not in ask("ep-devices", limit_s=30)["version"]
 
 
 def test_the_childs_half_imports_next_to_nothing(planted: Planted) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +15,7 @@ from inferry.catalog.values.graph import Graph, Operator
 from inferry.catalog.values.host import Distribution, Host, OrtFacts
 from inferry.catalog.values.plan import Request
 from inferry.cli import inferry as group
+from inferry.runtime import doctor
 from inferry.runtime.doctor import examine
 from inferry.runtime.plan import Plan
 from inferry.runtime.profile import HostProfile
@@ -126,10 +128,68 @@ def test_a_rejected_device_is_told_with_what_would_help() -> None:
     )
 
 
+def test_where_nothing_can_be_written_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "a home"
+    monkeypatch.setenv("INFERRY_HOME", str(home))
+    assert [each.rule for each in examine(host(), [], here=True)] == ["telemetry"]
+    assert not home.exists()
+    assert examine(host(), []) == []
+    home.write_text("a file")
+    (first, _) = examine(host(), [], here=True)
+    assert (first.rule, first.wrong) == ("store-unwritable", True)
+    assert first.message.startswith(f"Nothing can be written to {home / 'cache'}: ")
+    assert first.fix == "set INFERRY_HOME to a folder elsewhere"
+    monkeypatch.delenv("INFERRY_HOME")
+    monkeypatch.setattr("platformdirs.user_cache_path", Mock(side_effect=RuntimeError("nobody's home")))
+    assert examine(host(), [], here=True)[0][:4] == ("store-unwritable", True, "nobody's home.", "set INFERRY_HOME")
+
+
+def test_a_disk_that_is_nearly_full_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INFERRY_HOME", str(tmp_path))
+    monkeypatch.setattr(doctor, "LOW_BYTES", 2**62)
+    (first, _) = examine(host(), [], here=True)
+    assert (first.rule, first.wrong) == ("disk-low", True)
+    assert first.message.startswith(f"The disk of {tmp_path / 'cache'} has ")
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("ort", "hub", "message", "fix"),
+    [
+        (None, None, "The telemetry of ONNX Runtime and huggingface-hub is off in this program's processes.", ""),
+        ("1", "true", "The telemetry of ONNX Runtime and huggingface-hub is off in this program's processes.", ""),
+        (
+            "0",
+            "1",
+            "You turned on telemetry in this program's processes: ONNX Runtime's (ORT_DISABLE_TELEMETRY is `0`).",
+            "unset ORT_DISABLE_TELEMETRY",
+        ),
+        (
+            "",
+            "no",
+            (
+                "You turned on telemetry in this program's processes: ONNX Runtime's (ORT_DISABLE_TELEMETRY is ``) "
+                "and huggingface-hub's (HF_HUB_DISABLE_TELEMETRY is `no`)."
+            ),
+            "unset ORT_DISABLE_TELEMETRY HF_HUB_DISABLE_TELEMETRY",
+        ),
+    ],
+)
+def test_whether_telemetry_is_off_is_told(
+    ort: str | None, hub: str | None, message: str, fix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"ORT_DISABLE_TELEMETRY": ort, "HF_HUB_DISABLE_TELEMETRY": hub}.items():
+        monkeypatch.delenv(name, raising=False)
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    assert examine(host(), [], here=True)[-1] == ("telemetry", False, message, fix)
+
+
 def test_the_command_says_it(tmp_path: Path) -> None:
     told = CliRunner().invoke(group, ["doctor"])
     assert told.exit_code == 0
     assert told.stdout.startswith("inferry/digits 1.0.0 runs on the CPU, because ")
+    assert "telemetry" in told.stdout.splitlines()[-1]
     file = tmp_path / "two.json"
     HostProfile(replace(host(), onnxruntime=TWO)).save(file)
     told = CliRunner().invoke(group, ["doctor", "inferry/digits", "--host", str(file), "--json"])

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
@@ -17,14 +18,14 @@ from msgspec.structs import replace
 
 import inferry
 from inferry.catalog.errors import MachineError
-from inferry.catalog.values.host import Device, Distribution, Driver, EpDevice, Host, OrtFacts, Platform, Python
+from inferry.catalog.values.host import Device, Distribution, Driver, EpDevice, Host, Node, OrtFacts, Platform, Python
 from inferry.cli import inferry as group
 from inferry.index.home import cache_folder
 from inferry.runtime.detect import ep_devices
 from inferry.runtime.detect.detector import detect
 from inferry.runtime.detect.ep_devices import with_ep_devices
 from inferry.runtime.ort import library
-from inferry.tests.fakes.onnxruntimes import SLEEPS, USABLE, pids, plant_module
+from inferry.tests.fakes.onnxruntimes import SLEEPS, USABLE, pids, plant_distribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of what is kept, of a home that nobody has used."""
     monkeypatch.setenv("INFERRY_HOME", str(tmp_path / "a home ü"))
     STARTED.clear()
-    return tmp_path / "a home ü/cache/onnxruntime-v2"
+    return tmp_path / "a home ü/cache/onnxruntime-v3"
 
 
 @pytest.fixture
@@ -47,11 +48,7 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
     """A function that installs such a module before the real one."""
 
     def install(body: str = USABLE) -> Path:
-        folder = plant_module(tmp_path / "site", body)
-        (folder / "onnxruntime/capi").mkdir()
-        (folder / "onnxruntime/capi/libonnxruntime.so.9.9.9").write_bytes(b"x")
-        (folder / "onnxruntime-9.9.9.dist-info").mkdir()
-        (folder / "onnxruntime-9.9.9.dist-info/RECORD").write_text("onnxruntime/__init__.py,,\n", encoding="utf-8")
+        folder = plant_distribution(tmp_path / "site", body)
         monkeypatch.syspath_prepend(str(folder))
         monkeypatch.delitem(sys.modules, "onnxruntime", raising=False)
         return folder
@@ -137,11 +134,13 @@ def test_the_modules_own_version_is_the_one(kept: Path, planted: Callable[..., P
 
 DRIVEN = Device(kind="gpu", vendor_id="10de", driver=Driver(scheme="linux", name="nvidia", version="550.1"))
 NEWER = Device(kind="gpu", vendor_id="10de", driver=Driver(scheme="linux", name="nvidia", version="550.2"))
+CLOSED = replace(DRIVEN, nodes=(Node(path="/dev/nvidiactl", access="missing"),))
 CHANGES: dict[str, Callable[[Host], Host]] = {
     "nothing yet": lambda host: host,
     "Python": lambda host: replace(host, python=Python(version="3.99.1", implementation="cpython")),
     "the kernel": lambda host: replace(host, platform=replace(host.platform, version="99.1")),
     "a device": lambda host: replace(host, devices=(*host.devices, DRIVEN)),
+    "its node": lambda host: replace(host, devices=(*host.devices, CLOSED)),
     "its driver": lambda host: replace(host, devices=(*host.devices, NEWER)),
     "the version": lambda host: replace(
         host,
@@ -188,7 +187,8 @@ DAMAGES: dict[str, bytes] = {
     "deep": b"[" * 10**5,
     "another kind": b"[]",
     "without an answer": b'{"stamp": {}}',
-    "an answer of another kind": b'{"stamp": {}, "told": {"version": 1}}',
+    "an answer of another kind": b'{"stamp": {}, "asked": "2026-11-23T09:00:00Z", "told": {"version": 1}}',
+    "neither an answer nor a failure": b'{"stamp": {}, "asked": "2026-11-23T09:00:00Z"}',
     "without end": b'{"stamp": {"x": "' + b"x" * 2**21,
 }
 
@@ -203,7 +203,7 @@ def test_a_damaged_file_is_told_and_written_anew(data: bytes, kept: Path, plante
     host = inferry.devices()
     assert host.ep_devices == (CPU,)
     assert f"; what was kept is of no use: {file}: " in (host.origin("ep_devices") or "")
-    assert file.read_bytes() == whole
+    assert json.loads(file.read_bytes()) | {"asked": ""} == json.loads(whole) | {"asked": ""}
 
 
 def test_a_folder_in_its_place_is_told(kept: Path, planted: Callable[..., Path]) -> None:
@@ -255,10 +255,15 @@ def test_where_the_child_fails_commands_go_on_and_say_so_once(
     told = CliRunner().invoke(group, command)
     assert told.exit_code == 0
     assert "CPU" in told.stdout or "ep devices   ?" in told.stdout
-    why = "the EP devices are not known: child process: the child process for ep-devices crashed: SIGABRT"
-    assert [line for line in told.stderr.splitlines() if "EP devices" in line] == [why]
-    assert not kept.exists()
-    assert len(pids(folder)) == 1
+    why = (
+        f"the EP devices are not known: child process: the child process for ep-devices crashed: SIGABRT, "
+        f"asked on {datetime.now(UTC):%Y-%m-%d}; ask again: inferry devices --ask-again"
+    )
+    for _ in range(2):
+        assert [line for line in told.stderr.splitlines() if "EP devices" in line] == [why]
+        assert kept.exists()
+        assert len(pids(folder)) == 1
+        told = CliRunner().invoke(group, command)
 
 
 def test_where_it_hangs_too(kept: Path, planted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +272,7 @@ def test_where_it_hangs_too(kept: Path, planted: Callable[..., Path], monkeypatc
     host = inferry.devices()
     assert host.ep_devices is None
     assert "did not answer within 0.5 s" in (host.origin("ep_devices") or "")
-    assert not kept.exists()
+    assert kept.exists()
 
 
 @pytest.mark.parametrize(
@@ -284,7 +289,7 @@ def test_an_answer_that_is_none_is_told(body: str, why: str, kept: Path, planted
     host = inferry.devices()
     assert host.ep_devices is None
     assert (host.origin("ep_devices") or "").startswith(f"child process: {why}")
-    assert not kept.exists()
+    assert kept.exists()
 
 
 def test_without_onnx_runtime_there_are_none() -> None:

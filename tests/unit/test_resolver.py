@@ -13,7 +13,7 @@ from inferry.catalog.resolver.explain import decisive, document, explain, named
 from inferry.catalog.resolver.resolution import Resolution, resolve
 from inferry.catalog.selectors import select
 from inferry.catalog.values.graph import Graph, Operator
-from inferry.catalog.values.host import Device, Host, OrtFacts
+from inferry.catalog.values.host import Device, Host, Node, OrtFacts
 from inferry.catalog.values.plan import Request
 from inferry.catalog.values.requirement import DeviceRule, Requirement
 from inferry.tests.catalogs import (
@@ -165,6 +165,18 @@ REFUSED: dict[str, tuple[Host, tuple[EpPackage, ...], dict[str, Any], tuple[str,
         {},
         ("software", "played by software", "a real device"),
     ),
+    "a node that is missing": (
+        host(replace(DISCRETE, nodes=(Node(path="/dev/nvidia0", access="missing"),))),
+        (CARDS,),
+        {"device": "gpu"},
+        ("device-node", "/dev/nvidia0 is missing", "read and write /dev/nvidia0"),
+    ),
+    "a node that is closed, of a card for others": (
+        host(replace(SHARED, nodes=(Node(path="/dev/dri/renderD128", access="denied"),))),
+        (CARDS,),
+        {},
+        ("vendor", "8086", "10de"),
+    ),
 }
 
 
@@ -184,6 +196,25 @@ def test_what_is_refused_and_why(
 def test_software_runs_where_it_is_named() -> None:
     resolution = ask(host(replace(DISCRETE, software=True)), model(FP32), (CARDS,), device="gpu")
     assert chosen(resolution) == ("fp32", "CardsExecutionProvider", "gpu")
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        Node(path="/dev/nvidia0"),
+        Node(path="/dev/nvidia0", access="open"),
+        Node(path="/dev/kfd", access="denied", only_for="ROCm"),
+    ],
+)
+def test_a_node_that_may_do_or_is_for_another_program_speaks_against_nothing(node: Node) -> None:
+    assert chosen(ask(host(replace(DISCRETE, nodes=(node,))))) == ("fp16", "CardsExecutionProvider", "gpu")
+
+
+def test_of_two_cards_the_one_that_may_be_opened_runs() -> None:
+    closed = replace(DISCRETE, memory_bytes=80 * GB, nodes=(Node(path="/dev/nvidia0", access="missing"),))
+    best = ask(host(closed, replace(DISCRETE, nodes=(Node(path="/dev/nvidia1", access="open"),)))).best
+    assert best
+    assert best.offer.place == 2
 
 
 def test_a_variant_may_be_built_for_some_providers() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from inferry.catalog.values.requirement import DriverBound
 from inferry.ep_packages.table import ROWS, packages
@@ -108,6 +110,32 @@ def test_each_fact_and_rule_has_an_origin_that_can_be_looked_up(row: EpPackage) 
         if "name" in told:
             assert told["name"] == row.distribution
             assert told["version"] in {release.version for release in row.releases}
+
+
+@pytest.mark.parametrize("row", packages(), ids=NAMES)
+def test_each_variable_that_a_child_keeps_is_told_of_in_a_fact(row: EpPackage) -> None:
+    words = {word for fact in row.facts for word in re.findall(r"[A-Z][A-Z0-9_]+", fact.says)}
+    assert not [name for name in row.environment if not fnmatch.filter(words, name)]
+
+
+def test_what_bends_the_sight_of_the_large_eps_is_kept() -> None:
+    kept = {row.ep: {*row.environment} for row in packages() if row.environment}
+    assert (
+        kept["CUDAExecutionProvider"]
+        >= kept["NvTensorRTRTXExecutionProvider"]
+        == {
+            "CUDA_DEVICE_ORDER",
+            "CUDA_VISIBLE_DEVICES",
+        }
+    )
+    assert kept["WebGpuExecutionProvider"] >= {"VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_LOADER_*"}
+    assert kept["MIGraphXExecutionProvider"] >= {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}
+
+
+@pytest.mark.parametrize("name", ["", "*", "AB*", "lower", "A B", "_A_B", "A=B", "VK_*_X", "PATH\n"])
+def test_what_is_no_variable_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="environment: "):
+        replace(packages()[0], environment=(name,))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ....catalog.values.host import Device
 from ..found import Found, Seen
 from .drivers import driver
+from .nodes import nodes
 
 if TYPE_CHECKING:
     from ....catalog.values.host import DeviceKind
@@ -57,5 +58,12 @@ def _seen(tree: Tree, name: str) -> Seen | None:
     origins = {"": f"/{path}/of_node/compatible"}
     bound = driver(tree, path, origins)
     # The most specific string comes first.
-    device = Device(kind=binding.kind, vendor_id=binding.vendor_id, name=compatible[0], integrated=True, driver=bound)
+    device = Device(
+        kind=binding.kind,
+        vendor_id=binding.vendor_id,
+        name=compatible[0],
+        integrated=True,
+        driver=bound,
+        nodes=nodes(tree, path, bound.name, origins),
+    )
     return Seen(device, origins)

@@ -10,6 +10,7 @@ from ..found import Found, Seen
 from .drivers import driver
 from .kinds import AMD_GPU, EMULATED, INTEL, NVIDIA, PCI_DEVICES, Function, kind_of, reason_against
 from .names import names
+from .nodes import NVIDIA_GPUS, nodes
 from .place import ADDRESS, Surroundings, integrated
 from .tree import clean, whole
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from .tree import Tree
 
 ACCELERATORS: Final = "sys/class/accel"
-NVIDIA_GPUS: Final = "proc/driver/nvidia/gpus"
 MOST_CLASS: Final = 0xFFFFFF
 MOST_ID: Final = 0xFFFF
 
@@ -90,6 +90,7 @@ def _device(it: Function, bound: Driver, listed: Name | None, around: Surroundin
         integrated=part,
         software=(it.vendor, it.device) in EMULATED,
         driver=bound,
+        nodes=nodes(tree, it.path, bound.name, origins),
         pci=it.address,
     )
 

@@ -11,6 +11,8 @@ from ....catalog.values.host import MAX_COUNT
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ....catalog.values.host import Access
+
 LIMIT: Final = 2**16
 """Bytes read of a file."""
 MOST_NAMES: Final = 4096
@@ -92,6 +94,25 @@ class Tree:
             return (self._root / path).is_dir() and os.access(self._root / path, os.R_OK | os.X_OK)
         except (OSError, ValueError):
             return False
+
+    def access(self, path: str) -> Access | None:
+        """Return whether this process may read and write a file, without opening it; ``None`` where nobody can look.
+
+        The folder at the top of ``path`` must be there: what was recorded of a machine may lack all of it.
+        """
+        if not self.is_folder(path.partition("/")[0]):
+            return None
+        try:
+            (self._root / path).stat()
+            effective = os.access in os.supports_effective_ids
+            may = os.access(self._root / path, os.R_OK | os.W_OK, effective_ids=effective)
+        except (FileNotFoundError, NotADirectoryError):
+            return "missing"
+        except PermissionError:
+            return "denied"
+        except (OSError, ValueError):
+            return None
+        return "open" if may else "denied"
 
     def target(self, path: str) -> str | None:
         """Return where a symbolic link points, as it is written."""
