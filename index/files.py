@@ -31,10 +31,14 @@ _FICLONE: Final = 0x40049409
 def reachable(path: Path) -> Path:
     """Return ``path``, absolute, in a form that reaches files well below it: Windows ends at 260 characters."""
     absolute = Path(os.path.abspath(path))  # noqa: PTH100 - `Path.absolute` keeps `..`, which \\?\ does not know
-    text = str(absolute)
-    if os.name != "nt" or len(text) <= _LONGEST_ROOT or text.startswith("\\\\?\\"):
-        return absolute
-    return Path("\\\\?\\UNC" + text[1:] if text.startswith("\\\\") else "\\\\?\\" + text)
+    return Path(extended(str(absolute))) if os.name == "nt" else absolute
+
+
+def extended(path: str) -> str:
+    """Return an absolute path as Windows reaches what lies well below it: with its own mark where it is long."""
+    if len(path) <= _LONGEST_ROOT or path.startswith("\\\\?\\"):
+        return path
+    return "\\\\?\\UNC" + path[1:] if path.startswith("\\\\") else "\\\\?\\" + path
 
 
 def patiently(action: Callable[[], _T], *, waits_s: Sequence[float] = _WAITS_S) -> _T:

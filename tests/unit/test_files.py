@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from inferry.catalog.values.digest import Digest
-from inferry.index.files import hash_file, lay_out, patiently, reachable, remove, replace
+from inferry.index.files import extended, hash_file, lay_out, patiently, reachable, remove, replace
 
 
 class Held:
@@ -72,11 +71,17 @@ def test_a_path_is_made_absolute_and_loses_its_dots(tmp_path: Path, monkeypatch:
     assert reachable(Path("a/../b")) == tmp_path / "b"
 
 
-@pytest.mark.skipif(sys.platform != "win32", reason="only Windows has this limit")
-def test_a_long_path_is_reached(tmp_path: Path) -> None:
-    deep = reachable(tmp_path / ("x" * 100) / ("y" * 100))
-    deep.mkdir(parents=True)
-    assert str(deep).startswith("\\\\?\\")
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        (r"C:\short", r"C:\short"),
+        ("C:\\" + "x" * 200, r"\\?\C:" + "\\" + "x" * 200),
+        (r"\\server\share" + "\\" + "x" * 200, r"\\?\UNC\server\share" + "\\" + "x" * 200),
+        (r"\\?\C:" + "\\" + "x" * 200, r"\\?\C:" + "\\" + "x" * 200),
+    ],
+)
+def test_a_long_path_of_windows_has_its_mark(path: str, told: str) -> None:
+    assert extended(path) == told
 
 
 def test_a_failed_layout_leaves_what_was_there(tmp_path: Path) -> None:
