@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import copy
 import errno
-import json
+import gc
 import sys
 import time
-import traceback
 import warnings
-from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -84,8 +82,11 @@ class Commands(click.Group):
         """Remember how to answer, in case the arguments are wrong: then no option is read any more."""
         ctx.meta["json"] = "--json" in args
         ctx.meta["progress"] = None if ctx.meta["json"] else Teller()
-        if args[0] not in COMMANDS and (near := get_close_matches(args[0], COMMANDS, n=1)):
-            raise UsageError(f"there is no command `{args[0]}`", hints=(f"did you mean {near[0]}?",))
+        if args[0] not in COMMANDS:
+            from difflib import get_close_matches
+
+            if near := get_close_matches(args[0], COMMANDS, n=1):
+                raise UsageError(f"there is no command `{args[0]}`", hints=(f"did you mean {near[0]}?",))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's signature
@@ -139,6 +140,8 @@ class Teller:
 def _fail(context: click.Context, kind: str, message: str, hints: Iterable[str], code: int) -> NoReturn:
     """Tell the error that is being handled, and end with its exit code."""
     if context.meta.get("verbose"):
+        import traceback
+
         click.echo(traceback.format_exc(), err=True, nl=False)
     if context.meta["json"]:
         _print_json({"error": {"type": kind, "message": message, "hints": list(hints)}})
@@ -150,6 +153,8 @@ def _fail(context: click.Context, kind: str, message: str, hints: Iterable[str],
 
 
 def _print_json(document: Mapping[str, Any]) -> None:
+    import json
+
     click.echo(json.dumps({"schema_version": SCHEMA_VERSION, **document}, allow_nan=False))
 
 
@@ -192,4 +197,6 @@ def main() -> None:
     if not sys.warnoptions:
         # What Pillow or numpy warn of is for those who write programs; what matters here is an error or a note.
         warnings.simplefilter("ignore")
+    # What is imported stays until the end: looking for garbage in it is a tenth of a short command's time.
+    gc.set_threshold(100_000, 50, 100)
     inferry(prog_name="inferry")

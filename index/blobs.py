@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from threading import get_ident
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..catalog.errors import MachineError, VerificationError
@@ -86,6 +85,8 @@ def write_whole(path: Path, data: bytes, *, durably: bool = False) -> None:
 
     ``durably``: after a power cut too.
     """
+    from threading import get_ident
+
     partial = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
     try:
         with partial.open("wb") as file:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sys
 import time
 from contextlib import contextmanager, suppress
@@ -66,6 +65,8 @@ def remove(path: Path) -> None:
     """Remove a file, or a folder with all in it, if it is there; raise ``OSError``."""
     with suppress(FileNotFoundError):
         if path.is_dir() and not path.is_symlink():
+            import shutil  # with all archives that it knows, it costs more to import than most runs need
+
             patiently(lambda: shutil.rmtree(path))
         else:
             patiently(path.unlink)
@@ -117,6 +118,8 @@ def reflink(source: Path, target: Path) -> None:
 
 def copy(source: Path, target: Path) -> None:
     """Make ``target`` a copy of ``source`` that outlives a power cut; raise ``OSError``."""
+    import shutil
+
     shutil.copy2(source, target)  # Windows' own copy, from Python 3.12 on, shares blocks where the disk can
     with target.open("r+b") as file:
         os.fsync(file)
@@ -171,6 +174,8 @@ def refusal(error: OSError, path: Path, *, done: str, missing_bytes: int = 0) ->
 
 def no_room(path: Path, missing_bytes: int) -> MachineError:
     """Return what to raise where the disk has no room for the ``missing_bytes`` that ``path`` still needs."""
+    import shutil
+
     try:
         free = shutil.disk_usage(path.parent).free
     except OSError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..catalog.errors import VerificationError
@@ -30,6 +29,7 @@ def complete(partial: Path, fetch: Fetch, digest: Digest, size_bytes: int, *, an
         VerificationError: there were fewer bytes, and they are kept; or other or more, and the file is removed.
         MachineError: the file cannot be written.
     """
+    import shutil
     from hashlib import file_digest, sha256
 
     with explained(partial, done="written"):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
 import math
-import zipfile
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 import numpy as np
@@ -38,6 +36,8 @@ def decode(data: bytes, name: str, what: str) -> Any:  # noqa: ANN401 - JSON hol
         if data.startswith(NPZ):
             with np.load(io.BytesIO(data), allow_pickle=False) as held:
                 return held[_pick(held.files, name, what)]
+        import json
+
         found = json.loads(data, parse_constant=_WORDS.__getitem__)
     except InvalidInput:
         raise
@@ -55,6 +55,8 @@ def encode(arrays: Mapping[str, Any], suffix: str) -> bytes:
         UsageError: it cannot hold them, or the suffix is another.
     """
     if suffix == ".json":
+        import json
+
         return json.dumps({name: described(value) for name, value in arrays.items()}, allow_nan=False).encode()
     if suffix not in SUFFIXES:
         raise UsageError(f"no file ending in `{suffix}` can be written", hints=(f"end it in {', '.join(SUFFIXES)}",))
@@ -68,6 +70,8 @@ def encode(arrays: Mapping[str, Any], suffix: str) -> bytes:
         return next(iter(files.values()))
     file = io.BytesIO()
     # Not by numpy.savez, whose own arguments are names that an output cannot have, `file` for one.
+    import zipfile
+
     with zipfile.ZipFile(file, "w") as archive:
         for name, data in files.items():
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), data)

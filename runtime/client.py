@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
 
+from ..catalog.errors import MachineError, NotInstalled, SessionError, VerificationError
 from ..catalog.values.names import is_path, parse_request
 from ..catalog.values.progress import Watch
-from ..index.client.library import Library
-from ..index.client.source import FolderSource, Found, find_path
 from ..index.home import data_folder
-from .describe import Description, of_file, of_release
-from .detect.detector import detect
-from .detect.ep_devices import with_ep_devices
-from .doctor import Finding, examine
-from .loading import Loading, Loads, Prepared, prepare as prepare_all
-from .plan import Pins, Plan, make_plan, with_module
-from .profile import HostProfile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,8 +21,16 @@ if TYPE_CHECKING:
     from ..catalog.values.host import Host
     from ..catalog.values.match import Match
     from ..catalog.values.progress import Listener
+    from ..index.client.found import Found
+    from ..index.client.library import Library
+    from .describe import Description
+    from .doctor import Finding
+    from .loading import Loading, Loads, Prepared
     from .model import Model
     from .outputs import Outputs
+    from .plan import Pins, Plan
+    from .profile import HostProfile
+    from .recall import Recall, Recalled
 
 
 class Client:
@@ -43,12 +46,16 @@ class Client:
             sources: folders with a folder for each model, ``namespace/name``, asked in their order; without any, the
                 index that is part of the program.
         """
-        folders = None if sources is None else [Path(each) for each in sources]
+        self._folders = None if sources is None else [Path(each).absolute() for each in sources]
         self._home = None if home is None else Path(home)
-        self._library = Library(
-            [FolderSource()] if folders is None else [FolderSource(each.absolute()) for each in folders],
-            lambda: data_folder(self._home),
-        )
+
+    @cached_property
+    def _library(self) -> Library:
+        from ..index.client.library import Library
+        from ..index.client.source import FolderSource
+
+        sources = [FolderSource()] if self._folders is None else [FolderSource(each) for each in self._folders]
+        return Library(sources, lambda: data_folder(self._home))
 
     def find(self, name: str | os.PathLike[str], *, channel: str | None = None, anew: bool = False) -> Found:
         """Find a model, without opening it; raises what ``load`` does of names, paths and manifests.
@@ -59,6 +66,8 @@ class Client:
             anew: ask the sources before what was pulled.
         """
         if not isinstance(name, str) or is_path(name):
+            from ..index.client.source import find_path
+
             return find_path(os.fspath(name))
         return self._library.find(parse_request(name), channel=channel, anew=anew)
 
@@ -91,10 +100,18 @@ class Client:
         Args:
             ask: let a child process ask ONNX Runtime for its EP devices, unless that is known from before.
         """
-        return with_ep_devices(detect(), home=self._home) if ask else detect()
+        from .detect.detector import detect
+
+        if not ask:
+            return detect()
+        from .detect.ep_devices import with_ep_devices
+
+        return with_ep_devices(detect(), home=self._home)
 
     def describe(self, name: str | os.PathLike[str]) -> Description:
         """Tell what a model is; a file that no manifest names is opened for it. Raises what ``load`` raises."""
+        from .describe import of_file, of_release
+
         found = self.find(name)
         if found.release:
             return of_release(os.fspath(name), found.release)
@@ -116,8 +133,11 @@ class Client:
             NothingFits: no device of the host is the one that is demanded.
             Error: what ``load`` raises of names, manifests and files.
         """
+        from .loading import Loading
+        from .plan import make_plan
+
         model = Loading(self._library, self.find(name, channel=pins.get("channel"))).subject
-        there = host.host if isinstance(host, HostProfile) else host
+        there = _host(host)
         return make_plan(model, there or self.devices(), pins, elsewhere=there is not None)
 
     def examine(
@@ -129,7 +149,9 @@ class Client:
             names: models to look at; without any, those of the built-in index.
             host: the machine, or its profile; without one, this machine.
         """
-        there = host.host if isinstance(host, HostProfile) else host or self.devices()
+        from .doctor import examine
+
+        there = _host(host) or self.devices()
         plans = [self.plan(name, host=there) for name in names or self._library.names()]
         return examine(there, plans, here=host is None, home=self._home)
 
@@ -154,6 +176,8 @@ class Client:
             VerificationError: what came is not what the release names.
             Error: what ``plan`` raises, and ``MachineError`` where the disk refuses.
         """
+        from .loading import prepare as prepare_all
+
         host = self.devices()
         watch = Watch(progress, cancel)
         found = [self.find(name, channel=pins.get("channel"), anew=True) for name in names]
@@ -186,27 +210,74 @@ class Client:
             Cancelled: ``cancel`` was set.
             MachineError: a file cannot be read or written.
         """
-        return self.open(self.find(name, channel=options.get("channel")), **options)
+        begun = perf_counter()
+        recall = None
+        if isinstance(name, str) and not is_path(name):
+            from .recall import Recall
+
+            with suppress(MachineError):  # there is nothing to recall where there is no folder for it
+                recall = Recall(name, options, self._home, sources=self._folders)
+        if recall:
+            with suppress(NotInstalled, VerificationError, SessionError):  # what was damaged is fetched again
+                if recalled := recall.open():
+                    return self._recalled(recalled, perf_counter() - begun, options)
+        found = self.find(name, channel=options.get("channel"))
+        return self._open(found, options, recall, resolve_s=perf_counter() - begun)
 
     def open(self, found: Found, **options: Unpack[Loads]) -> Model:
         """Plan, fetch, verify and open what ``find`` returned; raises what ``load`` raises."""
-        from .model import Model  # they import numpy, which no plan needs
+        return self._open(found, options)
+
+    def _recalled(self, it: Recalled, seconds: float, options: Loads) -> Model:
+        from .model import Model, Opening, Samples
+
+        def plan() -> Plan:
+            return self._plan(it.found, options)[1]
+
+        model = Model(it.found.release, it.session, Samples(it.found), plan, Opening(open_s=seconds))
+        model.held = it.held
+        return model
+
+    def _open(self, found: Found, options: Loads, recall: Recall | None = None, *, resolve_s: float = 0) -> Model:
+        from .model import Model, Opening, Samples
         from .opening import open_planned
+
+        begun = perf_counter()
+        loading, plan = self._plan(found, options, recall.host if recall else None)
+        opened = open_planned(loading, plan)
+        told = Opening(
+            resolve_s,
+            loading.fetch_s,
+            perf_counter() - begun - loading.fetch_s,
+            loading.fetched_bytes,
+            opened.fallback,
+            recall.changed if recall else (),
+        )
+        if recall:
+            recall.keep(opened, plan)
+        model = Model(found.release, opened.session, Samples(opened.found), lambda: plan, told)
+        model.held = opened.held
+        return model
+
+    def _plan(self, found: Found, options: Loads, host: Host | None = None) -> tuple[Loading, Plan]:
+        """Plan what was found, with what of it is here."""
+        from .loading import Loading
+        from .plan import with_module
 
         watch = Watch(options.get("progress"), options.get("cancel"))
         loading = Loading(self._library, found, options.get("install", "auto"), watch)
-        plan = loading.plan(with_module(self.devices(ask=False)), options)
-        opened = open_planned(loading, plan)
-        told = found.release.inputs if found.release else ()
-        samples = {each.name: opened.found.read(each.sample) for each in told if each.sample}
-        model = Model(found.release, opened.session, samples, plan, opened.fallback)
-        model.fetched_bytes, model.fetch_s = loading.fetched_bytes, loading.fetch_s
-        return model
+        return loading, loading.plan(with_module(host or self.devices(ask=False)), options)
 
     def run(self, name: str | os.PathLike[str], inputs: Mapping[str, Any], **options: Unpack[Loads]) -> Outputs:
         """Load a model, run it once and close it; raises what ``load`` and ``Model.run`` raise."""
         with self.load(name, **options) as model:
             return model.run(inputs)
+
+
+def _host(told: Host | HostProfile | None) -> Host | None:
+    from .profile import HostProfile
+
+    return told.host if isinstance(told, HostProfile) else told
 
 
 def search(

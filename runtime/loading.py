@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..catalog.values.host import Host
     from ..catalog.values.model import Variant
     from ..catalog.values.progress import Listener, Watch
+    from ..index.client.found import Found
     from ..index.client.library import Library
-    from ..index.client.source import Found
     from .plan import Plan
 
 Install = Literal["auto", "never"]

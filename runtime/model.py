@@ -2,20 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from ..catalog.errors import InvalidManifest
 from .inputs import to_tensor
 from .outputs import Outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
     from ..catalog.values.model import Input, Output, Release, Shape
+    from ..index.client.found import Found
     from .ort import Tensor
     from .plan import Plan
     from .session import Fallback, Report, Session
+
+
+class Samples(Mapping[str, bytes]):
+    """The release's sample for each input that has one, read when it is asked for."""
+
+    def __init__(self, found: Found) -> None:
+        """Read from where the model's files are."""
+        told = found.release.inputs if found.release else ()
+        self._artifacts = {each.name: each.sample for each in told if each.sample}
+        self._found = found
+
+    def __getitem__(self, name: str) -> bytes:
+        return self._found.read(self._artifacts[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._artifacts)
+
+    def __len__(self) -> int:
+        return len(self._artifacts)
+
+
+class Opening(NamedTuple):
+    """How a model came to be open."""
+
+    resolve_s: float = 0.0
+    fetch_s: float = 0.0
+    open_s: float = 0.0
+    fetched_bytes: int = 0
+    fallback: tuple[Fallback, ...] = ()
+    """What of its plan was tried before."""
+    changed: tuple[str, ...] = ()
+    """What made the plan of an earlier load void, in words."""
 
 
 class Model:
@@ -26,29 +62,32 @@ class Model:
         release: Release | None,
         session: Session,
         samples: Mapping[str, bytes],
-        plan: Plan | None = None,
-        fallback: tuple[Fallback, ...] = (),
+        plan: Callable[[], Plan] | None = None,
+        opening: Opening | None = None,
     ) -> None:
         """Put the release's pipelines around a session; raise ``InvalidManifest`` where they are for another model.
 
         ``samples`` holds the bytes of the release's sample for each input that has one. A file that no manifest names
-        has no ``release``; ``plan`` is what the session was opened by, ``fallback`` what of it was tried before.
+        has no ``release``; ``plan`` makes what the session was opened by.
         """
         self.release = release
-        self.plan = plan
-        self.samples: dict[str, bytes] = dict(samples)
+        self.samples = samples
+        self.opening: Opening = opening or Opening()
+        self.held: ExitStack = ExitStack()
+        """What is let go when the model is closed."""
         self._session = session
-        self._fallback = fallback
-        self.fetched_bytes: int = 0
-        """What had to be fetched to load it."""
-        self.fetch_s: float = 0.0
-        """How long that took."""
+        self._plan = plan
         self._inputs: dict[str, Input] = {}
         self._outputs: tuple[Output, ...] = ()
         if release:
             _check(release, session)
             self._inputs = {told.name: told for told in release.inputs}
             self._outputs = release.outputs
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """What was chosen for it, and why; of a plan that was recalled, chosen again to tell it."""
+        return self._plan() if self._plan else None
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -90,11 +129,12 @@ class Model:
 
     def report(self) -> Report:
         """Return what runs where; raise ``Closed`` once the model is closed."""
-        return self._session.report()._replace(fallback=self._fallback)
+        return self._session.report()._replace(fallback=self.opening.fallback)
 
     def close(self) -> None:
         """Let go of the session; closing twice does nothing."""
         self._session.close()
+        self.held.close()
 
     def __repr__(self) -> str:
         return f"<Model {self._session.name} on {self.device}>"

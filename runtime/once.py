@@ -28,6 +28,8 @@ class Once(NamedTuple):
     report: Report
     samples: tuple[str, ...]
     """The inputs that took the sample that the model comes with."""
+    changed: tuple[str, ...]
+    """What made the plan of an earlier run void."""
     timing_ms: dict[str, float]
 
     def notes(self) -> tuple[str, ...]:
@@ -39,6 +41,7 @@ class Once(NamedTuple):
         )
         return (
             *(f"input {each}: the model's own sample" for each in self.samples),
+            *((f"planned anew, as this changed: {', '.join(self.changed)}",) if self.changed else ()),
             *(f"planned {each.planned}, but {each.reason}" for each in report.fallback),
             f"ran {report.model} on {report.device}: {report.ep}, {nodes}",
         )
@@ -83,20 +86,14 @@ def once(client: Client, name: str, words: Mapping[str, str], stdin: BinaryIO, *
         InvalidInput: an input is unknown, has neither words nor a sample, or its value cannot be taken.
         Error: whatever ``Client.load`` and ``Model.run`` raise.
     """
-    begun = perf_counter()
-    found = client.find(name, channel=options.get("channel"))
-    resolved = perf_counter()
-    with client.open(found, **options) as model:
-        opened = perf_counter()
+    with client.load(name, **options) as model:
         values, samples = _values(model, name, words, stdin)
         ready = perf_counter()
         outputs = model.run(values)
-        ended = perf_counter()
-        report = model.report()
-        fetch = model.fetch_s
-    open_, run = opened - resolved - fetch, ended - ready
-    spans = {"resolve": resolved - begun, "fetch": fetch, "install": 0, "open": open_, "run": run}
-    return Once(outputs, report, samples, {stage: round(1000 * span, 3) for stage, span in spans.items()})
+        run_s = perf_counter() - ready
+        report, it = model.report(), model.opening
+    spans = {"resolve": it.resolve_s, "fetch": it.fetch_s, "install": 0, "open": it.open_s, "run": run_s}
+    return Once(outputs, report, samples, it.changed, {stage: round(1000 * span, 3) for stage, span in spans.items()})
 
 
 def _values(

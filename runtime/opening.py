@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..catalog.errors import SessionError
 from ..catalog.resolver.explain import named
-from .session import Fallback, Place, Session
+from .session import Fallback, Place, Session, open_release
 
 if TYPE_CHECKING:
     from ..catalog.resolver.candidates import Candidate
-    from ..index.client.source import Found
+    from ..index.client.found import Found
     from .loading import Loading
     from .plan import Plan
 
@@ -23,6 +24,8 @@ class Opened(NamedTuple):
     """Where its files are."""
     candidate: Candidate
     fallback: tuple[Fallback, ...]
+    held: ExitStack
+    """Keeps the files from being collected."""
 
 
 def open_planned(loading: Loading, plan: Plan) -> Opened:
@@ -42,18 +45,19 @@ def open_planned(loading: Loading, plan: Plan) -> Opened:
         candidate = left.pop(0)
         found = loading.bring(candidate.fitted.variant)
         try:
-            return Opened(_open(found, candidate, loading.data), found, candidate, tuple(tried))
+            session, held = _open(found, candidate, loading.data)
+            return Opened(session, found, candidate, tuple(tried), held)
         except SessionError as error:
             if not left:
                 raise
             tried.append(Fallback(named(candidate), error.message))
 
 
-def _open(found: Found, candidate: Candidate, data: bytes | None) -> Session:
-    variant, offer = candidate.fitted.variant, candidate.offer
+def _open(found: Found, candidate: Candidate, data: bytes | None) -> tuple[Session, ExitStack]:
+    offer = candidate.offer
     kind = offer.device.kind
     place = Place(offer.package.ep, kind, offer.package.options.get(kind))
     if found.release is None:
-        return Session(data or b"", name=str(found.file), folder=str(found.folder), place=place)
-    name = f"{found.release.name} {found.release.version} {variant.name}"
-    return Session(found.read(variant.artifact), name=name, folder=found.beside(variant), place=place)
+        session = Session(data or b"", name=str(found.file), folder=str(found.folder), place=place)
+        return session, ExitStack()
+    return open_release(found, candidate.fitted.variant, place)

@@ -69,6 +69,10 @@ class Plan:
         """Return what the plan comes to, a value with a canonical form; ``None`` where nothing fits."""
         return planned(self.resolution, self.chosen) if self.chosen else None
 
+    def of(self, candidate: Candidate) -> Planned:
+        """Return what carrying out one of the candidates comes to."""
+        return planned(self.here, candidate)
+
     def demand(self) -> Candidate:
         """Return the candidate that this version can carry out; raise ``NothingFits`` with each rejection if none."""
         best = self.here.best

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+    from ..catalog.values.model import Variant
+    from ..index.client.found import Found
 
 from .ort import Tensor
 
@@ -182,3 +186,20 @@ def _is_text(array: NDArray[Any]) -> bool:
 
 def _convert(array: NDArray[Any], dtype: np.dtype[Any]) -> tuple[str, ...]:
     return () if dtype is _TEXT or array.dtype.kind not in "biuf" else (f'convert it: array.astype("{dtype}")',)
+
+
+def open_release(found: Found, variant: Variant, place: Place) -> tuple[Session, ExitStack]:
+    """Open a variant of a release, and return it with what keeps its files from being collected until it is closed.
+
+    Raises what ``Found.read`` and ``Session`` raise.
+    """
+    assert found.release  # noqa: S101 - a file that no manifest names is no variant
+    name = f"{found.release.name} {found.release.version} {variant.name}"
+    with ExitStack() as held:
+        if found.store:
+            from ..index.leases import lease
+
+            digests = [each.digest for each in found.release.files(variant)]
+            held.enter_context(lease(found.store, digests, f"load {found}"))
+        session = Session(found.read(variant.artifact), name=name, folder=found.beside(variant), place=place)
+        return session, held.pop_all()

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...catalog.errors import ModelNotFound, VersionNotFound
+from ...catalog.errors import MachineError, ModelNotFound, VersionNotFound
 from ...catalog.releases import choose
 from ...catalog.values.names import HuggingFaceName, ModelName
 from ...catalog.values.progress import ALONE
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ...catalog.values.model import Variant
     from ...catalog.values.names import Wanted
     from ...catalog.values.progress import Watch
-    from .source import FolderSource, Found
+    from .found import Found
+    from .source import FolderSource
 
 
 class Library:
@@ -116,6 +117,10 @@ class Library:
         return Path(record.origin) if record else None
 
     def _pulled(self, wanted: Wanted, channel: str | None) -> Found | None:
+        try:
+            self._data()
+        except MachineError:  # where no folder is for it nothing was pulled
+            return None
         here = self.pulled.find(wanted.name)
         releases = [each.release for each in here if each.release]
         if not here:

@@ -19,7 +19,7 @@ from ..blobs import write_whole
 from ..files import explained, reachable
 from ..locks import hold
 from ..store import FolderStore
-from .source import Found, lay_out
+from .found import Found, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable

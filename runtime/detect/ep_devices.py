@@ -8,7 +8,6 @@ hangs or crashes would do so again.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -25,6 +24,7 @@ from ...ep_packages.table import packages
 from ...index.blobs import write_whole
 from ...index.home import cache_folder
 from ..variables import variables
+from .states import ort_files, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,6 @@ _BUCKET: Final = "onnxruntime-v3"
 """The folder; another form of answer takes another one, so that versions of this program do not meet."""
 _MOST: Final = 2**20
 _KINDS: Final = get_args(DeviceKind)
-_NATIVE: Final = (".so", ".dll", ".pyd", ".dylib")
 
 
 class _Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +91,7 @@ def with_ep_devices(host: Host, *, again: bool = False, home: Path | None = None
         origin = f"{where}: no onnxruntime" if none else f"not asked: {where} does not tell which module onnxruntime is"
         return replace(host, ep_devices=() if none else None, origins={**host.origins, "ep_devices": origin})
     kept = partial(cache_folder, home)
-    told, origin = _told(Path(module), _stamp(host, Path(module)), kept, again=again)
+    told, origin = _told(Path(module), _stamp(host), kept, again=again)
     if told is None:
         return replace(host, origins={**host.origins, "ep_devices": origin})
     origins = {**host.origins, "ep_devices": origin, "onnxruntime.eps": origin}
@@ -147,7 +146,7 @@ def _asked(module: Path, stamp: dict[str, Any]) -> tuple[_Kept, bool]:
     try:
         told = _ask(module)
     except Error as error:
-        failed, lasting = _plain(error.message), not isinstance(error, ChildNotStarted)
+        failed, lasting = plain(error.message), not isinstance(error, ChildNotStarted)
     return _Kept(stamp=stamp, asked=datetime.now(UTC), told=told, failed=failed), lasting
 
 
@@ -175,21 +174,18 @@ def _ask(module: Path) -> _Told:
     return told
 
 
-def _stamp(host: Host, module: Path) -> dict[str, Any]:
+def _stamp(host: Host) -> dict[str, Any]:
     """Return what the answer hangs on."""
-    brought = host.onnxruntime.distributions or ()
-    folders = [f"{each.name.replace('-', '_')}-{each.version}.dist-info" for each in brought]
-    files = [module, *(module.parents[1] / each / "RECORD" for each in folders), *_native(module.parent / "capi")]
     stamp: dict[str, Any] = {
         "inferry": VERSION,
-        "files": [_state(each) for each in files],
+        "files": ort_files(host),
         "python": host.python,
         "platform": host.platform,
         "devices": [
             (each.kind, each.vendor_id, each.device_id, each.pci, each.luid, each.driver, each.nodes)
             for each in host.devices
         ],
-        "environment": sorted((_plain(name), _plain(value)) for name, value in variables(_environment()).items()),
+        "environment": sorted((plain(name), plain(value)) for name, value in variables(_environment()).items()),
     }
     return msgspec.json.decode(msgspec.json.encode(stamp), type=dict[str, Any])  # as it reads when it was kept
 
@@ -197,23 +193,3 @@ def _stamp(host: Host, module: Path) -> dict[str, Any]:
 def _environment() -> tuple[str, ...]:
     """Return the names of the variables that bend what some EP sees."""
     return tuple(sorted({name for row in packages() for name in row.environment}))
-
-
-def _native(folder: Path) -> list[Path]:
-    with suppress(OSError):
-        return sorted(each for each in folder.iterdir() if not {*each.suffixes}.isdisjoint(_NATIVE))
-    return []
-
-
-def _state(file: Path) -> tuple[str, int | None, int | None]:
-    """Return a file's path, its size in bytes and its time of change in ns; ``None`` what cannot be read."""
-    try:
-        told = file.stat()
-    except OSError:
-        return _plain(str(file)), None, None
-    return _plain(str(file)), told.st_size, told.st_mtime_ns
-
-
-def _plain(text: str) -> str:
-    """Return ``text`` as JSON holds it: paths and variables may be of bytes that are no text."""
-    return text.encode(errors="backslashreplace").decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -125,7 +126,10 @@ print(f"{scores.argmax()}  {scores.max():.1%}")
 
 
 def test_a_run_costs_little_over_a_script_by_hand(figures: Figures, cpu: str, tmp_path: Path) -> None:
-    """The script opens the same file, on a tensor that is cropped already, and prints the same line."""
+    """The script opens the same file, on a tensor that is cropped already, and prints the same line.
+
+    The model was pulled, and ran before.
+    """
     import inferry
     from inferry.index.client.source import BUILT_IN
     from inferry.runtime.inputs import to_tensor
@@ -147,16 +151,39 @@ def test_a_run_costs_little_over_a_script_by_hand(figures: Figures, cpu: str, tm
     ]
     picture: list[str | Path] = [Path(cpu).with_name("inferry"), "run", "inferry/digits"]
     by_hand: list[str | Path] = [cpu, script, release / "digits-fp32.onnx", tmp_path / "image.npy"]
+    subprocess.run([Path(cpu).with_name("inferry"), "pull", "inferry/digits"], check=True, capture_output=True)
     told = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for command in (ours, by_hand)]
     assert told[0] == told[1]
     tensor, sample, hand = best(lambda: seconds(*ours), lambda: seconds(*picture), lambda: seconds(*by_hand))
-    figures["inferry run inferry/digits / a script by hand"] = {
+    figures["warm inferry run inferry/digits / a script by hand"] = {
         "ratio": round(tensor / hand, 3),
-        "aim": 1.4,
+        "limit": 1.4,
         "inferry_ms": round(1000 * tensor, 1),
         "by_hand_ms": round(1000 * hand, 1),
         "ratio_with_the_sample_picture": round(sample / hand, 3),
+        "profile_ms": imports(Path(cpu).with_name("inferry"), f"image={tmp_path / 'image.npy'}"),
     }
+    assert tensor / hand <= 1.4
+
+
+def imports(program: Path, given: str) -> dict[str, float]:
+    """Return how long a warm run spends importing, by who wrote it, in ms; what would be left to save."""
+    command: list[str | Path] = [
+        program.with_name("python"),
+        "-X",
+        "importtime",
+        program,
+        "run",
+        "inferry/digits",
+        "--input",
+        given,
+    ]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    spent: dict[str, float] = {}
+    for own, module in re.findall(r"import time: +(\d+) \| +\d+ \| +(\w+)", told):
+        whose = module if module in {"inferry", "numpy", "onnxruntime", "click", "msgspec"} else "the standard library"
+        spent[whose] = spent.get(whose, 0) + int(own) / 1000
+    return {whose: round(time_ms, 1) for whose, time_ms in spent.items()}
 
 
 OVERHEAD = """

@@ -67,12 +67,12 @@ def test_a_load_fetches_what_is_missing_and_then_nothing(home: Path, shelf: Path
     client = Client(home=home, sources=[shelf])
     told: list[Progress] = []
     with client.load("acme/add", progress=told.append) as model:
-        assert model.fetched_bytes == told[-1].done_bytes > 0
+        assert model.opening.fetched_bytes == told[-1].done_bytes > 0
     with client.load("acme/add", progress=told.append) as model:
-        assert model.fetched_bytes == 0
+        assert model.opening.fetched_bytes == 0
     # What was pulled is what runs; another variant comes where it is asked for.
     with client.load("acme/add", precision="int8") as model:
-        assert model.fetched_bytes == (shelf / "acme/add/int8.onnx").stat().st_size
+        assert model.opening.fetched_bytes == (shelf / "acme/add/int8.onnx").stat().st_size
 
 
 def test_progress_goes_up_to_the_end(home: Path, shelf: Path) -> None:
@@ -103,7 +103,7 @@ def test_never_means_never(home: Path, shelf: Path) -> None:
 def test_what_is_part_of_the_program_needs_no_pulling(home: Path) -> None:
     client = Client(home=home)
     with client.load("inferry/digits", install="never") as model:
-        assert model.fetched_bytes == 0
+        assert model.opening.fetched_bytes == 0
     assert not home.exists()
 
 
@@ -214,7 +214,7 @@ def test_what_was_damaged_is_fetched_again(damage: str, home: Path, shelf: Path)
     with pytest.raises(NotInstalled, match=r"fp32\.onnx of acme/add@=1\.0\.0 is not here"):
         client.load("acme/add", install="never")
     with client.load("acme/add") as model:
-        assert model.fetched_bytes == len(good)
+        assert model.opening.fetched_bytes == len(good)
     assert blob.read_bytes() == good
     assert adds(client)
 

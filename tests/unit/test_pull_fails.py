@@ -154,7 +154,7 @@ def test_a_home_that_may_only_be_read_still_runs_what_is_there(home: Path, shelf
     with read_only(home):
         assert adds(client)
         with client.load("acme/add") as model:
-            assert model.fetched_bytes == 0
+            assert model.opening.fetched_bytes == 0
         with pytest.raises(MachineError, match="cannot be written"):
             client.prepare(["acme/add"], precision="int8")
 

@@ -13,13 +13,14 @@ import pytest
 from inferry.catalog.operators import read_graph
 from inferry.catalog.ort_versions import ort_range
 from inferry.catalog.values.names import ModelName
-from inferry.index.client.source import BUILT_IN, MANIFEST, FolderSource, Found
+from inferry.index.client.source import BUILT_IN, MANIFEST, FolderSource
 from inferry.runtime.session import Session
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inferry.catalog.values.model import Artifact, Release
+    from inferry.index.client.found import Found
 
 NAME = ModelName.parse("inferry/digits")
 FOLDER = BUILT_IN / NAME

@@ -101,7 +101,7 @@ def test_ctrl_c_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("inferry.runtime.client.Client.open", interrupted)
+    monkeypatch.setattr("inferry.runtime.client.Client.load", interrupted)
     told = run("inferry/digits")
     assert told.exit_code == 130
     assert told.stderr == "interrupted\n"
