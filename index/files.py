@@ -177,7 +177,7 @@ def no_room(path: Path, missing_bytes: int) -> MachineError:
     import shutil
 
     try:
-        free = shutil.disk_usage(path.parent).free
+        free = shutil.disk_usage(path if path.is_dir() else path.parent).free
     except OSError:
         free = 0
     lacking = f": {missing_bytes - free:,} bytes more are needed" if missing_bytes > free else ""

@@ -216,7 +216,7 @@ class Client:
             from .recall import Recall
 
             with suppress(MachineError):  # there is nothing to recall where there is no folder for it
-                recall = Recall(name, options, self._home, sources=self._folders)
+                recall = Recall(name, {**options}, self._home, sources=self._folders)
         if recall:
             with suppress(NotInstalled, VerificationError, SessionError):  # what was damaged is fetched again
                 if recalled := recall.open():

@@ -34,6 +34,9 @@ class Samples(Mapping[str, bytes]):
     def __getitem__(self, name: str) -> bytes:
         return self._found.read(self._artifacts[name])
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._artifacts  # the mixin's would read it
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._artifacts)
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..catalog.values.host import Host
-    from .loading import Loads
     from .opening import Opened
     from .plan import Plan
 
@@ -77,7 +76,9 @@ class Recalled(NamedTuple):
 class Recall:
     """The plan for one name under one caller's pins, on this machine as it is now."""
 
-    def __init__(self, name: str, asked: Loads, home: Path | None, *, sources: list[Path] | None) -> None:
+    def __init__(
+        self, name: str, asked: Mapping[str, object], home: Path | None, *, sources: list[Path] | None
+    ) -> None:
         """Look at the machine, and at what was planned before.
 
         Args:
@@ -89,8 +90,7 @@ class Recall:
         Raises:
             MachineError: the system names no folder to keep plans in.
         """
-        told: Mapping[str, object] = asked
-        pins = {pin: told[pin] for pin in PINS if told.get(pin) is not None}
+        pins = {pin: asked[pin] for pin in PINS if asked.get(pin) is not None}
         self._key = msgspec.json.encode([str(name), pins, sources and [str(each) for each in sources]], order="sorted")
         data = data_folder(home)
         self.host: Host = detect()

@@ -92,7 +92,10 @@ def held(home: Path) -> dict[str, bytes]:
     return {
         str(file.relative_to(home)): file.read_bytes()
         for file in sorted((home / "data").rglob("*"))
-        if file.is_file() and not skipped & {*file.relative_to(home).parts} and file.name not in {"lock", "serial"}
+        if file.is_file()
+        and not file.name.startswith(".")
+        and not skipped & {*file.relative_to(home).parts}
+        and file.name not in {"lock", "serial"}
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
+from shutil import disk_usage
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -12,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from ...catalog.errors import Cancelled, Error, MachineError, NotInstalled, VerificationError
 from ...catalog.values.location import UrlLocation
 from ...catalog.values.progress import ALONE, Progress
-from ..files import explained
+from ..files import explained, no_room
 from ..partial import chunks
 
 if TYPE_CHECKING:
@@ -156,6 +157,10 @@ def fetch(
     wanted = missing(artifacts, store)
     total = sum(each.size_bytes for each in wanted)
     if wanted:
+        store.prepare()
+        # Before the first byte: half of what a model needs is of no use to whoever has no room for the rest.
+        if disk_usage(store.root).free < total:
+            raise no_room(store.root, total)
         Fetching(store, item, total, watch).fetch(wanted, folder)
     return total
 
