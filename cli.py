@@ -34,7 +34,6 @@ COMMANDS: Final = {
 }
 """Each command: the module that is imported when it is called, and its line in the help."""
 SCHEMA_VERSION: Final = 1
-MB: Final = 10**6
 INTERRUPTED: Final = 130
 USAGE: Final = 2
 BUG: Final = 1
@@ -123,17 +122,19 @@ class Teller:
 
     def __call__(self, event: Progress) -> None:
         """Tell of one event."""
+        from .runtime.describe import size
+
         now = time.monotonic()
         if event.item != self._item:
             self._item, self._begun, self._drawn, self._from = event.item, now, now, event.done_bytes
-            click.echo(f"fetching {event.item}: {event.total_bytes / MB:,.1f} MB", err=True)
+            click.echo(f"fetching {event.item}: {size(event.total_bytes)}", err=True)
         over = event.done_bytes == event.total_bytes and self._drawn > self._begun
         if sys.stderr.isatty() and (now - self._drawn >= 1 or over):
             self._drawn = now
             rate = (event.done_bytes - self._from) / (now - self._begun)
             left = f", {(event.total_bytes - event.done_bytes) / rate:.0f} s left" if rate and not over else ""
             share = event.done_bytes / event.total_bytes
-            line = f"{share:4.0%} of {event.total_bytes / MB:,.1f} MB, {rate / MB:,.1f} MB/s{left}"
+            line = f"{share:4.0%} of {size(event.total_bytes)}, {size(int(rate))}/s{left}"
             click.echo(f"\r{line:<60}", err=True, nl=over)
 
 

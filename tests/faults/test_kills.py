@@ -19,7 +19,7 @@ from inferry.tests.kills import STAGES, WATCH, broken, killed_after, killed_at, 
 from inferry.tests.shelves import adds, held, publish
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from pathlib import Path
 
 pytestmark = pytest.mark.faults
@@ -41,7 +41,7 @@ def shelf(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def watched(home: Path, tmp_path: Path) -> Iterator[None]:
+def watched(home: Path, tmp_path: Path) -> Generator[None]:
     """Look at ``home`` in another process meanwhile, without end; what it saw that was broken fails the test."""
     over = tmp_path / "over"
     with subprocess.Popen([sys.executable, "-c", WATCH, home, over], stdout=subprocess.PIPE, text=True) as process:

@@ -18,7 +18,7 @@ from inferry.tests.kills import broken, stopped_at
 from inferry.tests.shelves import adds, held, publish
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 pytestmark = pytest.mark.traces
 LARGE = 3_000_000
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def disk(place: Path, size: int) -> Iterator[Path]:
+def disk(place: Path, size: int) -> Generator[Path]:
     """Mount a disk of ``size`` bytes at ``place``, which only root may."""
     place.mkdir()
     tool("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place))

@@ -18,6 +18,7 @@ from inferry.runtime.profile import HostProfile
 from inferry.tests.catalogs import host
 from inferry.tests.models import add
 from inferry.tests.pages import PAGES, REFERENCE
+from inferry.tests.shelves import publish
 
 ROOT = Path(__file__).resolve().parents[2]
 CHOICE = ROOT / "docs/concepts/how-the-choice-is-made.md"
@@ -32,6 +33,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "array.json").write_text("[[1, 2]]", encoding="utf-8")
     HostProfile(host()).save(tmp_path / "bare.json")
     (tmp_path / "seven.png").write_bytes(inferry.load("inferry/digits").samples["image"])
+    publish(tmp_path / "adder", precisions=("fp32", "fp16"), files={"CARD.md": b"# Adds\n"})
+    publish(tmp_path / "models/acme/large", "acme/large")
+    publish(tmp_path / "models/acme/add")
+    monkeypatch.setenv("INFERRY_HOME", str(tmp_path / "home"))  # what one page pulls is no business of the others
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
