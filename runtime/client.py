@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..catalog.values.host import Host
     from ..catalog.values.match import Match
     from ..catalog.values.progress import Listener
+    from ..index.client.cache import Cache
     from .model import Model
     from .outputs import Outputs
 
@@ -49,6 +50,13 @@ class Client:
             [FolderSource()] if folders is None else [FolderSource(each.absolute()) for each in folders],
             lambda: data_folder(self._home),
         )
+
+    @property
+    def cache(self) -> Cache:
+        """What was pulled: ``holdings``, ``verify``, ``gc`` and ``remove``."""
+        from ..index.client.cache import Cache
+
+        return Cache(self._library.pulled)
 
     def find(self, name: str | os.PathLike[str], *, channel: str | None = None, anew: bool = False) -> Found:
         """Find a model, without opening it; raises what ``load`` does of names, paths and manifests.

@@ -77,13 +77,23 @@ class Pulled:
         return self._read(self._folder(found.release)) if found.release else None
 
     def variants(self, found: Found) -> tuple[Variant, ...]:
-        """Return the variants of a release of which every file is here."""
+        """Return the variants of a release of which every file that a run takes is here."""
         record = self.record(found)
-        has = {*record.has} if record else set[Digest]()
+        return self.here(record) if record else ()
+
+    def here(self, record: Record) -> tuple[Variant, ...]:
+        """Return the variants that a record names, and that the store has as well.
+
+        A record tells what was pulled, and the store what there is of it: so no record has to be changed when a blob
+        is collected, found damaged or removed by hand, and none is wrong wherever that is interrupted.
+        """
+        samples = [told.sample for told in record.release.inputs if told.sample]
+        has = {*record.has}
         return tuple(
             variant
-            for variant in (record.release.variants if record else ())
-            if has.issuperset(each.digest for each in (variant.artifact, *variant.external_data))
+            for variant in record.release.variants
+            if has.issuperset(needs := [each.digest for each in (variant.artifact, *variant.external_data, *samples)])
+            if all(map(self.store.has, needs))
         )
 
     def keep(self, found: Found, variant: Variant) -> Found:
@@ -127,10 +137,37 @@ class Pulled:
             return
         folder = self._folder(found.release)
         with self._held(folder), explained(folder, done="removed"):
-            # The record first: without it the rest is rubbish, not a release.
+            # The record first: without it the rest is rubbish, not a release, and what is open goes when it is swept.
             with suppress(FileNotFoundError):
                 (folder / _RECORD).unlink()
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def sweep(self, *, recent_s: float) -> None:
+        """Remove what was laid out of blobs that are gone, and what processes that ended left half done.
+
+        Raises:
+            MachineError: the folder cannot be written, another process holds it, or a record cannot be read.
+        """
+        from ..sweep import sweep
+
+        if not self._root.is_dir():
+            return
+        # Under the lock of all who write here: a folder without a record is of no pull that goes on.
+        with self._held():
+            sweep(self.temporaries(recent_s=recent_s))
+            for folder in [path for path in self._root.iterdir() if path.is_dir()]:
+                record = self._read(folder)
+                if record is None:
+                    shutil.rmtree(folder, ignore_errors=True)
+                    continue
+                laid_out = [each for variant in record.release.variants for each in variant.external_data]
+                sweep(folder / each.path for each in laid_out if not self.store.has(each.digest))
+
+    def temporaries(self, *, recent_s: float) -> list[Path]:
+        """Return the files that processes that ended would have renamed."""
+        from ..sweep import temporaries
+
+        return temporaries(self._root.rglob(".*"), recent_s=recent_s)
 
     def keeps(self) -> set[Digest]:
         """Return the digests of all artifacts that a record needs; raise what ``records`` raises."""
@@ -147,12 +184,15 @@ class Pulled:
             return sorted(path.parent for path in self._root.glob(f"{pattern}/{_RECORD}"))
 
     @contextmanager
-    def _held(self, folder: Path) -> Generator[None]:
-        """Keep other processes from the folder's record meanwhile."""
-        with explained(folder, done="written"):
-            folder.mkdir(parents=True, exist_ok=True)
+    def _held(self, folder: Path | None = None) -> Generator[None]:
+        """Keep other processes from the records meanwhile; ``folder``, which is one's, is there inside."""
+        with explained(self._root, done="written"):
+            self._root.mkdir(parents=True, exist_ok=True)
             lock = hold(self._root / "lock", limit_s=_LIMIT_S)
         try:
+            if folder:
+                with explained(folder, done="written"):
+                    folder.mkdir(exist_ok=True)
             yield
         finally:
             # Before the others may look, so that whoever remembers what was chosen from chooses anew.
