@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "cache": ("runtime.commands.cache", "Show, verify and clean up what was pulled."),
     "doctor": ("runtime.commands.doctor", "Say what is wrong on this machine, and why the CPU."),
     "run": ("runtime.commands.run", "Run a model once."),
+    "providers": ("runtime.commands.providers", "Show what brings execution providers to this machine."),
     "devices": ("runtime.commands.devices", "Show this machine and the devices that models could run on."),
 }
 """Each command: the module that is imported when it is called, and its line in the help."""

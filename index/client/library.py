@@ -7,16 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...catalog.errors import ModelNotFound, VersionNotFound
-from ...catalog.releases import choose
+from ...catalog.errors import ModelNotFound, NotFoundError, VersionNotFound
+from ...catalog.releases import choose, newest_first
 from ...catalog.values.names import HuggingFaceName, ModelName
 from ...catalog.values.progress import ALONE
+from ...catalog.words import search
 from .pulled import Pulled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...catalog.values.match import Match
     from ...catalog.values.model import Variant
     from ...catalog.values.names import Wanted
     from ...catalog.values.progress import Watch
@@ -74,13 +74,40 @@ class Library:
         near = get_close_matches(name, self.names(), n=3)
         raise ModelNotFound(f"no source knows the model `{name}`", hints=[f"did you mean {match}?" for match in near])
 
-    def search(self, query: str) -> list[Match]:
-        """Return the models of all sources that answer ``query``; the first source that knows a name speaks for it."""
-        told: dict[str, Match] = {}
+    def search(self, query: str, *, source: str | None = None) -> list[Found]:
+        """Return the models that answer ``query``, best first; the first source that knows a name speaks for it.
+
+        What was pulled is among them where no source that is asked knows it, by its newest release.
+
+        Args:
+            query: words, as ``catalog.words`` has them.
+            source: ask the source of this name alone, and of what was pulled only what came from it.
+
+        Raises:
+            NotFoundError: there is no such source, and nothing was pulled from one.
+            InvalidManifest: a source's manifest is wrong.
+            MachineError: a file cannot be read.
+        """
+        asked = [each for each in self.sources if source in {None, each.name}]
+        pulled = [each for each in self.pulled.all() if source in {None, each.source}]
+        if source is not None and not asked and not pulled:
+            raise NotFoundError(
+                f"there is no source `{source}`", hints=[f"there is {each.name}" for each in self.sources]
+            )
+        told: dict[str, Found] = {}
+        for found in (*(each for one in asked for each in one.all()), *pulled):
+            if found.release:
+                told.setdefault(found.release.name, found)
+        return [told[each.name] for each in search(query, [each.release for each in told.values() if each.release])]
+
+    def versions(self, name: str) -> dict[str, list[str]]:
+        """Return the versions of a model, newest first: under ``""`` those that were pulled, then by source."""
+        told = {"": self.pulled.find(name)}
         for source in self.sources:
-            for match in source.search(query):
-                told.setdefault(match.name, match)
-        return [*told.values()]
+            if found := source.find(ModelName(name)):
+                told[source.name] = [found]
+        releases = {where: [each.release for each in found if each.release] for where, found in told.items()}
+        return {where: [each.version for each in newest_first(found)] for where, found in releases.items() if found}
 
     def is_at_hand(self, found: Found) -> bool:
         """Return whether a release needs no pulling: a path, what is part of the program, or what was pulled."""

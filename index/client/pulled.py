@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...catalog.errors import InvalidDocument, MachineError
+from ...catalog.releases import newest_first
 from ...catalog.values import canonical
 from ...catalog.values.digest import Digest
 from ...catalog.values.model import Release
@@ -67,6 +68,14 @@ class Pulled:
     def records(self) -> list[Record]:
         """Return all records; raise ``MachineError`` where one cannot be read."""
         return [record for path in self._folders("*") if (record := self._read(path))]
+
+    def all(self) -> list[Found]:
+        """Return the newest release of each model of which something was pulled, by name; raise as ``records``."""
+        names: dict[str, list[Found]] = {}
+        for path in self._folders("*"):
+            if record := self._read(path):
+                names.setdefault(record.release.name, []).append(self._found(path, record))
+        return [_newest(found) for _, found in sorted(names.items())]
 
     def find(self, name: str) -> list[Found]:
         """Return the releases of a model that were pulled, in no order; raise what ``records`` raises."""
@@ -214,6 +223,11 @@ class Pulled:
                 f"{path} cannot be read: {error.message}",
                 hints=("update inferry, if a newer one wrote it; else remove its folder and pull the model again",),
             ) from error
+
+
+def _newest(found: list[Found]) -> Found:
+    newest = newest_first([each.release for each in found if each.release])[0]
+    return next(each for each in found if each.release is newest)
 
 
 def _slug(name: str) -> str:
