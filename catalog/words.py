@@ -77,8 +77,8 @@ def search(query: str, releases: Sequence[Release]) -> list[Release]:
             found = _scores(term, told, _loosely)
         scores = {place: score + found[place] for place, score in scores.items() if found[place]}
     # "Speech to text" and "text to speech" have the same words.
-    meant = frozenset(place for place, name in _named_in(_line(terms(query))) if " " in name) if asked else frozenset()
-    for place in scores if meant else ():
+    meant = {place for place, name in _named_in(_line(terms(query))) if " " in name}
+    for place in scores if asked and meant else ():
         scores[place] += _MEANT * any(each.kinds & meant for each in told[place])
     order = sorted(scores, key=lambda place: (-scores[place], releases[place].name))
     return [releases[place] for place in order]

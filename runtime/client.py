@@ -18,7 +18,6 @@ from .doctor import Finding, examine
 from .loading import Loading, Loads, Prepared, prepare as prepare_all
 from .plan import Pins, Plan, make_plan, with_module
 from .profile import HostProfile
-from .standing import standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -114,6 +113,8 @@ class Client:
         """Tell what a model is; a file that no manifest names is opened for it. Raises what ``load`` raises."""
         found = self.find(name)
         if found.release:
+            from .standing import standing
+
             return of_release(os.fspath(name), found.release, standing(self._library, found, self.devices()))
         with self.open(found) as model:
             return of_file(os.fspath(name), model, found.read_file())

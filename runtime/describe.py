@@ -68,7 +68,7 @@ class Description(NamedTuple):
                 }
                 for each in (it.variants if it else ())
             ],
-            "versions": self.standing.versions if self.standing else None,
+            "versions": self.standing.versions._asdict() if self.standing else None,
             "inputs": [each._asdict() | {"pipeline": self._pipeline(each.name) or None} for each in self.inputs],
             "outputs": [each._asdict() | {"labels": labels.get(each.name, [])} for each in self.outputs],
         }

@@ -56,10 +56,10 @@ def find(library: Library, query: str, host: Callable[[], Host], wanted: Filters
         if task in {None, match.task} and licence in {None, match.license}
         if (precision is None or precision in match.precisions) and (limit is None or match.size_bytes <= limit)
     ]
-    pins = Pins(ep=wanted.get("ep"), device=wanted.get("device"), precision=precision)
-    if not (wanted.get("fits") or pins["ep"] or pins["device"]):
+    ep, device = wanted.get("ep"), wanted.get("device")
+    if not (wanted.get("fits") or ep or device):
         return [match for _, match in found]
-    machine = host()
+    machine, pins = host(), Pins(ep=ep, device=device, precision=precision)
     return [
         match._replace(fits=True)
         for each, match in found

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..catalog.resolver.explain import decisive
 from ..catalog.values.plan import Subject
+from ..index.client.library import Versions
 from .plan import Pins, make_plan
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ class Standing(NamedTuple):
     """Of each variant, the best that fits, else the one with the least against it."""
     here: frozenset[str]
     """The variants that need not be fetched."""
-    versions: dict[str, list[str]]
-    """Of the model: under ``""`` those that were pulled, and those of each source."""
+    versions: Versions
+    """Of the model."""
 
     def document(self, variant: str) -> dict[str, Any]:
         """Return what is told of a variant for JSON."""
@@ -45,8 +46,9 @@ class Standing(NamedTuple):
 
     def lines(self) -> list[str]:
         """Return the versions that there are."""
-        told = [f"{where or 'pulled'} {', '.join(versions)}" for where, versions in self.versions.items()]
-        return [f"versions  {'; '.join(told)}"] if told else []
+        told = {"pulled": self.versions.pulled, **self.versions.sources}
+        words = [f"{where} {', '.join(versions)}" for where, versions in told.items() if versions]
+        return [f"versions  {'; '.join(words)}"] if words else []
 
 
 def standing(library: Library, found: Found, host: Host) -> Standing:
@@ -59,7 +61,7 @@ def standing(library: Library, found: Found, host: Host) -> Standing:
         if name not in nearest or _misses(each) < _misses(nearest[name]):
             nearest[name] = each
     here = release.variants if library.is_at_hand(found) and found.store is None else library.pulled.variants(found)
-    versions = library.versions(release.name) if found.source else {}
+    versions = library.versions(release.name) if found.source else Versions((), {})
     return Standing(nearest, frozenset(each.name for each in here), versions)
 
 

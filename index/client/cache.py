@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from difflib import get_close_matches
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...catalog.errors import ModelNotFound
+from ...catalog.errors import MachineError, ModelNotFound
 from ...catalog.releases import every
 from ...catalog.values.names import parse_request
 from ...catalog.values.progress import ALONE, Progress
@@ -127,7 +128,7 @@ class Cache:
             tuple(sorted(models)),
             _total(blob.size_bytes for blob in blobs.values()),
             _total(partial.size_bytes for partial in store.partials()),
-            _total(each.path.stat().st_size for each in store.damaged()),
+            _total(_size(each.path) for each in store.damaged()),
             tuple(leases(store)),
         )
 
@@ -141,7 +142,7 @@ class Cache:
         total, done, count = sum(sizes), 0, len(sizes)
         damaged: list[DamagedBlob] = []
         files = self.files()
-        item = f"{count} {'blob' if count == 1 else 'blobs'}"
+        item = "the store"
         for blob, sound in verify_all(self._store):
             done += blob.size_bytes
             if watch.progress:
@@ -149,7 +150,8 @@ class Cache:
             if not sound:
                 damaged.append(DamagedBlob(blob.digest, blob.size_bytes, tuple(files.get(blob.digest, ()))))
         if damaged:
-            self._pulled.sweep(recent_s=RECENT_S)  # what was laid out of one is one file with it
+            with suppress(MachineError):  # a store that may only be read
+                self._pulled.sweep(recent_s=RECENT_S)  # what was laid out of one is one file with it
         return Verified(Total(count, done), tuple(damaged))
 
     def gc(self, *, max_bytes: int | None = None, dry_run: bool = False, recent_s: float = RECENT_S) -> Collected:
@@ -230,6 +232,13 @@ class Cache:
 def _total(sizes: Iterable[int]) -> Total:
     told = [*sizes]
     return Total(len(told), sum(told))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except OSError:
+        return 0
 
 
 def _paths(record: Record) -> dict[str, Digest]:

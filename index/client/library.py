@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from ...catalog.errors import ModelNotFound, NotFoundError, VersionNotFound
+from ...catalog.errors import Error, ModelNotFound, NotFoundError, VersionNotFound
 from ...catalog.releases import choose, newest_first
 from ...catalog.values.names import HuggingFaceName, ModelName
 from ...catalog.values.progress import ALONE
-from ...catalog.words import search
 from .pulled import Pulled
 
 if TYPE_CHECKING:
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from ...catalog.values.names import Wanted
     from ...catalog.values.progress import Watch
     from .source import FolderSource, Found
+
+
+class Versions(NamedTuple):
+    """The versions of a model, newest first."""
+
+    pulled: tuple[str, ...]
+    sources: dict[str, tuple[str, ...]]
+    """By the sources' names, in the order in which they are asked."""
 
 
 class Library:
@@ -88,6 +96,8 @@ class Library:
             InvalidManifest: a source's manifest is wrong.
             MachineError: a file cannot be read.
         """
+        from ...catalog.words import search
+
         asked = [each for each in self.sources if source in {None, each.name}]
         pulled = [each for each in self.pulled.all() if source in {None, each.source}]
         if source is not None and not asked and not pulled:
@@ -100,14 +110,15 @@ class Library:
                 told.setdefault(found.release.name, found)
         return [told[each.name] for each in search(query, [each.release for each in told.values() if each.release])]
 
-    def versions(self, name: str) -> dict[str, list[str]]:
-        """Return the versions of a model, newest first: under ``""`` those that were pulled, then by source."""
-        told = {"": self.pulled.find(name)}
+    def versions(self, name: str) -> Versions:
+        """Return the versions of a model that there are; a source that cannot answer has none."""
+        sources: dict[str, tuple[str, ...]] = {}
         for source in self.sources:
-            if found := source.find(ModelName(name)):
-                told[source.name] = [found]
-        releases = {where: [each.release for each in found if each.release] for where, found in told.items()}
-        return {where: [each.version for each in newest_first(found)] for where, found in releases.items() if found}
+            with suppress(Error):
+                if (found := source.find(ModelName(name))) and found.release:
+                    sources[source.name] = (found.release.version,)
+        pulled = newest_first([each.release for each in self.pulled.find(name) if each.release])
+        return Versions(tuple(each.version for each in pulled), sources)
 
     def is_at_hand(self, found: Found) -> bool:
         """Return whether a release needs no pulling: a path, what is part of the program, or what was pulled."""

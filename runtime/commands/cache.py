@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ...catalog.values.digest import Digest
-    from ...index.client.cache import Total
+    from ...index.client.cache import Holdings, Total
     from ...index.collect import Item
     from ...index.leases import Lease
 
@@ -75,7 +75,7 @@ def verify() -> Answer:
         for each in found.damaged
         for name in each.files or (f"{each.digest}, of no model",)
     ]
-    told = f"{found.checked.number:,} blobs, {size(found.checked.size_bytes)}"
+    told = f"{found.checked.number:,} files, {size(found.checked.size_bytes)}"
     return Answer(
         lines=(*lines, f"{told}: {f'{len(found.damaged)} damaged' if found.damaged else 'all sound'}"),
         document={"checked": found.checked._asdict(), "damaged": [each._asdict() for each in found.damaged]},
@@ -105,7 +105,7 @@ def gc(*, dry_run: bool, max_size: str | None) -> Answer:
     plan, left = found.plan, sum(item.blob.size_bytes for item in found.plan.stays if item.kind == "blob")
     rows = [(item.why, size(item.blob.size_bytes), _named(item.blob.digest, files)) for item in plan.goes]
     why = _by_reason(plan.stays)
-    more = f" and {len(found.temporaries)} temporary files" if found.temporaries else ""
+    more = f", temporary files: {len(found.temporaries)}" if found.temporaries else ""
     stays = ", ".join(f"{reason} {size(told)}" for reason, told in why.items())
     over = limit is not None and left > limit
     return Answer(
@@ -152,12 +152,12 @@ def remove(names: tuple[str, ...]) -> Answer:
         },
         notes=(
             *(f"leased by {_lease(each)}" for each in found.held),
-            *((f"{len(stays)} files are in use and stay: `inferry cache gc` takes them later",) if stays else ()),
+            *((f"in use, and left to a later `inferry cache gc`: {len(stays)}",) if stays else ()),
         ),
     )
 
 
-def _kinds(told: Any) -> list[tuple[str, Total]]:  # noqa: ANN401 - Holdings, which is not imported for this
+def _kinds(told: Holdings) -> list[tuple[str, Total]]:
     return [("blobs", told.blobs), ("partial", told.partial), ("damaged", told.damaged)]
 
 

@@ -234,7 +234,7 @@ def test_what_is_leased_is_forgotten_now_and_goes_later(client: Client, home: Pa
 
 @contextmanager
 def ended_process() -> Generator[int]:
-    """Yield the number of a process that has ended, and that nobody else gets meanwhile: it is not yet waited for."""
+    """Yield the number of a process that has just ended."""
     with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as process:
         assert process.stdout
         process.stdout.read()
@@ -336,7 +336,7 @@ def test_the_commands(client: Client, home: Path, monkeypatch: pytest.MonkeyPatc
         assert f"leased by process {os.getpid()} (" in words
         removed = CliRunner().invoke(group, ["cache", "remove", "acme/add@2"])
         assert removed.stdout == "removed acme/add@=2.0.0\nfreed 0 B\n"
-        assert "1 files are in use and stay: `inferry cache gc` takes them later" in removed.stderr
+        assert "in use, and left to a later `inferry cache gc`: 1\n" in removed.stderr
     over = command("gc", "--max-size", "1kB", "--dry-run")
     assert over["dry_run"]
     assert {item["why"] for item in over["goes"]} == {"no name"}

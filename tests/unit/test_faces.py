@@ -281,7 +281,7 @@ def test_providers_have_the_promised_keys() -> None:
 
 def test_show_tells_what_fits_and_what_is_here() -> None:
     model = answer("show", "inferry/digits")["model"]
-    assert model["versions"] == {"built-in": ["1.0.0"]}
+    assert model["versions"] == {"pulled": [], "sources": {"built-in": ["1.0.0"]}}
     for each in model["variants"]:
         assert (each["fits"], each["ep"], each["device"], each["reason"], each["here"]) == (
             True,

@@ -87,13 +87,15 @@ def test_show_says_why_not_and_what_is_not_here(home: Path, shelf: Path, tmp_pat
     shown = client.describe("acme/add")
     document = shown.document()
     assert {each["name"]: each["here"] for each in document["variants"]} == {"fp32": True, "int8": False}
-    assert document["versions"] == {"": ["1.0.0", "0.9.0"], str(shelf): ["1.0.0"]}
+    assert document["versions"] == {"pulled": ("1.0.0", "0.9.0"), "sources": {str(shelf): ("1.0.0",)}}
     assert f"versions  pulled 1.0.0, 0.9.0; {shelf} 1.0.0" in shown.lines()
     (variant,) = client.describe("acme/gpu-only").document()["variants"]
     assert (variant["fits"], variant["ep"], variant["here"]) == (False, None, False)
     assert variant["reason"].keys() >= {"rule", "observed", "required", "origin", "fix"}
     line = next(line for line in client.describe("acme/gpu-only").lines() if line.startswith("  fp32"))
     assert "not here  no: " in line
+    shutil.rmtree(shelf)
+    assert client.describe("acme/add").document()["versions"] == {"pulled": ("1.0.0", "0.9.0"), "sources": {}}
 
 
 @pytest.mark.parametrize("name", ANSWERS)
