@@ -142,16 +142,17 @@ class Cache:
         total, done, count = sum(sizes), 0, len(sizes)
         damaged: list[DamagedBlob] = []
         files = self.files()
-        item = "the store"
-        for blob, sound in verify_all(self._store):
-            done += blob.size_bytes
-            if watch.progress:
-                watch.progress(Progress("verify", item, done, max(total, done)))
-            if not sound:
-                damaged.append(DamagedBlob(blob.digest, blob.size_bytes, tuple(files.get(blob.digest, ()))))
-        if damaged:
-            with suppress(MachineError):  # a store that may only be read
-                self._pulled.sweep(recent_s=RECENT_S)  # what was laid out of one is one file with it
+        try:
+            for blob, sound in verify_all(self._store):
+                done += blob.size_bytes
+                if watch.progress:
+                    watch.progress(Progress("verify", "the store", done, max(total, done)))
+                if not sound:
+                    damaged.append(DamagedBlob(blob.digest, blob.size_bytes, tuple(files.get(blob.digest, ()))))
+        finally:
+            if damaged:
+                with suppress(MachineError):  # a store that may only be read
+                    self._pulled.sweep(recent_s=RECENT_S)  # what was laid out of one is one file with it
         return Verified(Total(count, done), tuple(damaged))
 
     def gc(self, *, max_bytes: int | None = None, dry_run: bool = False, recent_s: float = RECENT_S) -> Collected:
@@ -176,6 +177,9 @@ class Cache:
         # Whoever kills this between two steps leaves every record right: none is changed here. What is here of a
         # model is what its record names and the store has, so it is less by one blob or it is not; and what was laid
         # out of a blob that is gone, the temporaries and the locks are found by the next collection as by this one.
+        # Whoever remembers a choice chooses anew from before the first blob goes, and once more when the last has gone.
+        if plan.goes:
+            self._pulled.changed()
         done = done._replace(plan=execute(store, plan))
         sweep(left)
         sweep_locks(store)

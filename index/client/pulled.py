@@ -172,6 +172,12 @@ class Pulled:
                 laid_out = [each for variant in record.release.variants for each in variant.external_data]
                 sweep(folder / each.path for each in laid_out if not self.store.has(each.digest))
 
+    def changed(self) -> None:
+        """Have whoever remembers what was chosen choose anew; raise as ``sweep``."""
+        if self._root.is_dir():
+            with self._held():
+                pass
+
     def temporaries(self, *, recent_s: float) -> list[Path]:
         """Return the files that processes that ended would have renamed."""
         from ..sweep import temporaries
