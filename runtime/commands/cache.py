@@ -34,17 +34,18 @@ def held() -> Answer:
     For example: inferry cache list
     """
     from ..client import Client
-    from ..describe import columns, size
+    from ..describe import columns, size, terminal_width
 
     it = Client().cache.holdings()
     rows = [
         (str(each), ", ".join(each.variants) or "nothing here", size(each.size_bytes), _day(each.used), each.source)
         for each in it.models
     ]
+    head = ("model", "variants", "size", "last used", "source")
     totals = [(kind, f"{told.number:,}", size(told.size_bytes)) for kind, told in _kinds(it)]
     return Answer(
         lines=(
-            *columns([("model", "variants", "size", "last used", "source"), *rows] if rows else []),
+            *columns([head, *rows] if rows else [], limit=terminal_width()),
             *columns(totals),
             *(f"leased by {_lease(each)}" for each in it.leases),
         ),
