@@ -7,17 +7,17 @@ TYPE_CHECKING = False  # known to type checkers; `typing` takes longer to import
 if TYPE_CHECKING:
     from .catalog.errors import Error
     from .runtime.child import freeze_support
-    from .runtime.client import Client, devices, load, plan, prepare, run, search
+    from .runtime.client import Client, devices, load, plan, prepare, providers, run, search
     from .runtime.model import Model
     from .runtime.profile import HostProfile
 
 __version__ = _version.VERSION
 
 __all__ = ["Client", "Error", "HostProfile", "Model", "__version__"]
-__all__ += ["devices", "freeze_support", "load", "plan", "prepare", "run", "search"]
+__all__ += ["devices", "freeze_support", "load", "plan", "prepare", "providers", "run", "search"]
 
 _HOMES = {
-    **dict.fromkeys(("Client", "devices", "load", "plan", "prepare", "run", "search"), "runtime.client"),
+    **dict.fromkeys(("Client", "devices", "load", "plan", "prepare", "providers", "run", "search"), "runtime.client"),
     "freeze_support": "runtime.child",
     "Error": "catalog.errors",
     "HostProfile": "runtime.profile",

@@ -28,13 +28,16 @@ COMMANDS: Final = {
     "show": ("runtime.commands.show", "Show what a model takes and returns, and its variants."),
     "pull": ("runtime.commands.pull", "Fetch models, so that they run from this machine."),
     "plan": ("runtime.commands.plan", "Show what would be run on this machine, and why."),
+    "cache": ("runtime.commands.cache", "Show, verify and clean up what was pulled."),
     "doctor": ("runtime.commands.doctor", "Say what is wrong on this machine, and why the CPU."),
     "run": ("runtime.commands.run", "Run a model once."),
+    "providers": ("runtime.commands.providers", "Show what brings execution providers to this machine."),
     "devices": ("runtime.commands.devices", "Show this machine and the devices that models could run on."),
 }
 """Each command: the module that is imported when it is called, and its line in the help."""
 SCHEMA_VERSION: Final = 1
 INTERRUPTED: Final = 130
+_DOES: Final = {"fetch": "fetching", "verify": "verifying"}
 USAGE: Final = 2
 BUG: Final = 1
 _version = click.version_option(VERSION, prog_name="inferry", message="%(prog)s %(version)s")
@@ -52,6 +55,18 @@ _common = (
 )
 
 
+def _with_common(command: click.Command) -> click.Command:
+    """Return a command with the options that all have; of a group, its commands with them."""
+    made = copy.copy(command)
+    made.params = [*command.params]
+    if isinstance(made, click.Group):
+        made.commands = {name: _with_common(each) for name, each in made.commands.items()}
+        return _version(made)
+    for option in _common:
+        option(made)
+    return made
+
+
 class Commands(click.Group):
     """A group that imports a command when it is called, and turns errors into words and exit codes."""
 
@@ -64,10 +79,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, line = COMMANDS[cmd_name]
-        command: click.Command = copy.copy(getattr(import_module(f".{module}", __package__), cmd_name))
-        command.short_help, command.params = line, [*command.params]
-        for option in _common:
-            option(command)
+        command = _with_common(getattr(import_module(f".{module}", __package__), cmd_name))
+        command.short_help = line
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
@@ -112,7 +125,7 @@ class Commands(click.Group):
 
 
 class Teller:
-    """Tells on stderr what is fetched; where that takes over a second and somebody looks, how far it is."""
+    """Tells on stderr what is fetched or verified; where that takes over a second and somebody looks, how far it is."""
 
     def __init__(self) -> None:
         """Nothing was told yet."""
@@ -127,13 +140,13 @@ class Teller:
         now = time.monotonic()
         if event.item != self._item:
             self._item, self._begun, self._drawn, self._from = event.item, now, now, event.done_bytes
-            click.echo(f"fetching {event.item}: {size(event.total_bytes)}", err=True)
+            click.echo(f"{_DOES[event.stage]} {event.item}: {size(event.total_bytes)}", err=True)
         over = event.done_bytes == event.total_bytes and self._drawn > self._begun
         if sys.stderr.isatty() and (now - self._drawn >= 1 or over):
             self._drawn = now
             rate = (event.done_bytes - self._from) / (now - self._begun)
             left = f", {(event.total_bytes - event.done_bytes) / rate:.0f} s left" if rate and not over else ""
-            share = event.done_bytes / event.total_bytes
+            share = event.done_bytes / (event.total_bytes or 1)
             line = f"{share:4.0%} of {size(event.total_bytes)}, {size(int(rate))}/s{left}"
             click.echo(f"\r{line:<60}", err=True, nl=over)
 

@@ -29,20 +29,30 @@ def choose(releases: Iterable[Release], wanted: Wanted, *, channel: str | None =
     releases = list(releases)
     channels = {wanted.channel} if wanted.channel else {"stable", channel}
     anywhere = wanted.digest or (wanted.versions and wanted.versions.exact)
-    found = [
-        each
-        for each in releases
-        if (anywhere or each.channel in channels)
-        and (wanted.digest is None or each.digest == wanted.digest)
-        and (wanted.versions is None or wanted.versions.takes(each.version))
-    ]
+    found = [each for each in releases if (anywhere or each.channel in channels) and _is_meant(each, wanted)]
     if not found:
         what = f"version that `@{wanted.spelled}` asks for" if wanted.spelled else "stable release"
         raise VersionNotFound(f"{wanted.name} has no {what}", hints=_there(releases, wanted))
-    return _newest_first(found)[0]
+    return newest_first(found)[0]
 
 
-def _newest_first(releases: Sequence[Release]) -> Sequence[Release]:
+def every(releases: Iterable[Release], wanted: Wanted) -> list[Release]:
+    """Return all releases of a model, of whatever channel, that ``wanted`` names; without a version all of them.
+
+    Raises:
+        VersionNotFound: there is none.
+    """
+    releases = list(releases)
+    found = [each for each in releases if _is_meant(each, wanted)]
+    if not found:
+        raise VersionNotFound(
+            f"{wanted.name} has no version that `@{wanted.spelled}` asks for", hints=_there(releases, wanted)
+        )
+    return found
+
+
+def newest_first(releases: Sequence[Release]) -> Sequence[Release]:
+    """Return releases of a model, the newest first; stable pre-releases by PEP 440 last."""
     if len(releases) == 1:
         return releases
     from packaging.version import Version  # a name that has one release needs none of it
@@ -60,5 +70,13 @@ def _there(releases: Sequence[Release], wanted: Wanted) -> list[str]:
         f"there is {wanted.name}@={each.version}"
         + (f", in channel {each.channel}" if each.channel != "stable" else "")
         + (f", {each.digest}" if wanted.digest else "")
-        for each in _newest_first(releases)[:_TOLD]
+        for each in newest_first(releases)[:_TOLD]
     ]
+
+
+def _is_meant(release: Release, wanted: Wanted) -> bool:
+    return (
+        (wanted.digest is None or release.digest == wanted.digest)
+        and (wanted.versions is None or wanted.versions.takes(release.version))
+        and (wanted.channel is None or release.channel == wanted.channel)
+    )

@@ -12,7 +12,7 @@ from .files import remove
 from .leases import collecting, leases
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
     from ..catalog.values.digest import Digest
@@ -53,22 +53,28 @@ class Checked(NamedTuple):
 
 
 def plan_gc(
-    store: FolderStore, keep: Collection[Digest], *, max_bytes: int | None = None, recent_s: float = 3600
+    store: FolderStore,
+    keep: Collection[Digest],
+    *,
+    max_bytes: int | None = None,
+    recent_s: float = 3600,
+    only: Collection[Digest] | None = None,
 ) -> GcPlan:
     """Return what would leave ``store``: what no name in ``keep`` needs; over ``max_bytes`` also what rested longest.
 
     Nothing goes that is leased, or that was used or grew in the last ``recent_s`` seconds: what is fetched a moment
-    before it gets its name must stay. Raises ``MachineError`` where the store cannot be read.
+    before it gets its name must stay. With ``only``, it is about these, and all others are left out of it. Raises
+    ``MachineError`` where the store cannot be read.
     """
     held = leases(store)
     now = time.time()
-    goes = [_set_aside(each) for each in store.damaged()]
+    goes = [_set_aside(each) for each in store.damaged() if only is None or each.digest in only]
     stays: list[Item] = []
     named: list[Item] = []
-    for partial in store.partials():
+    for partial in _among(only, store.partials()):
         recent = now - partial.used < recent_s
         (stays if recent else goes).append(Item("partial", partial, "recent" if recent else "not whole"))
-    for blob in sorted(store.blobs(), key=lambda blob: blob.used):
+    for blob in sorted(_among(only, store.blobs()), key=lambda blob: blob.used):
         if any(each.covers(blob.digest) for each in held):
             stays.append(Item("blob", blob, "leased"))
         elif now - blob.used < recent_s:
@@ -120,6 +126,10 @@ def verify_all(store: FolderStore, workers: int | None = None) -> Iterator[Check
             yield Checked(blob, sound)
     finally:
         pool.shutdown(cancel_futures=True)  # the caller may have stopped asking
+
+
+def _among(only: Collection[Digest] | None, blobs: Iterable[Blob]) -> list[Blob]:
+    return [blob for blob in blobs if only is None or blob.digest in only]
 
 
 def _remove(store: FolderStore, item: Item) -> bool:

@@ -174,6 +174,30 @@ class FolderStore:
         files = sorted(self.root.glob("damaged/*"))
         return [Damaged(Digest(f"sha256:{file.name[:64]}"), file) for file in files if _HEX.match(file.name)]
 
+    def has(self, digest: Digest) -> bool:
+        """Return whether there is a file for a blob; whether it is the blob, :meth:`path` tells."""
+        return self._blob(digest).is_file()
+
+    def locks_of_nothing(self) -> list[Digest]:
+        """Return the blobs of which there is a lock alone."""
+        names = [file.name for file in (self.root / "locks").glob("*") if _HEX.fullmatch(file.name)]
+        return [digest for name in sorted(names) if self._is_nothing(digest := Digest(f"sha256:{name}"))]
+
+    def drop_lock(self, digest: Digest) -> None:
+        """Remove the lock of a blob of which there is nothing else; raise ``MachineError`` where it is held.
+
+        Whoever waits for it meanwhile sees that it lost its name, and takes the one that has it: filelock does.
+        """
+        held = self._lock(digest, stall_s=0)
+        path = self.root / "locks" / _hexadecimal(digest)
+        with held:
+            nothing = self._is_nothing(digest)
+            if nothing and os.name != "nt":
+                path.unlink()
+        if nothing and os.name == "nt":  # which removes no file that is open, so none that anybody waits for
+            with suppress(OSError):
+                path.unlink()
+
     def verify(self, digest: Digest) -> bool:
         """Hash a blob whatever its record says, and return whether it is sound; a damaged one is set aside.
 
@@ -297,6 +321,9 @@ class FolderStore:
 
         stall_s = self._stall_s if stall_s is None else stall_s
         return wait_for(self.root / "locks" / hexadecimal, stall_s=stall_s, progress=progress)
+
+    def _is_nothing(self, digest: Digest) -> bool:
+        return not self._blob(digest).exists() and not (self.root / "partial" / _hexadecimal(digest)).exists()
 
     def _blob(self, digest: Digest) -> Path:
         hexadecimal = _hexadecimal(digest)

@@ -21,15 +21,18 @@ if TYPE_CHECKING:
     from ..catalog.values.host import Host
     from ..catalog.values.match import Match
     from ..catalog.values.progress import Listener
+    from ..index.client.cache import Cache
     from ..index.client.found import Found
     from ..index.client.library import Library
     from .describe import Description
     from .doctor import Finding
+    from .finding import Filters
     from .loading import Loading, Loads, Prepared
     from .model import Model
     from .outputs import Outputs
     from .plan import Pins, Plan
     from .profile import HostProfile
+    from .providers import Provider
     from .recall import Recall, Recalled
 
 
@@ -57,6 +60,13 @@ class Client:
         sources = [FolderSource()] if self._folders is None else [FolderSource(each) for each in self._folders]
         return Library(sources, lambda: data_folder(self._home))
 
+    @property
+    def cache(self) -> Cache:
+        """What was pulled: ``holdings``, ``verify``, ``gc`` and ``remove``."""
+        from ..index.client.cache import Cache
+
+        return Cache(self._library.pulled)
+
     def find(self, name: str | os.PathLike[str], *, channel: str | None = None, anew: bool = False) -> Found:
         """Find a model, without opening it; raises what ``load`` does of names, paths and manifests.
 
@@ -71,28 +81,34 @@ class Client:
             return find_path(os.fspath(name))
         return self._library.find(parse_request(name), channel=channel, anew=anew)
 
-    def search(
-        self,
-        query: str = "",
-        *,
-        task: str | None = None,
-        precision: str | None = None,
-        license: str | None = None,  # noqa: A002 - the field's name
-    ) -> list[Match]:
+    def search(self, query: str = "", **filters: Unpack[Filters]) -> list[Match]:
         """Return the models that answer a query, best first.
 
         Args:
-            query: words that each must begin a word of the name, the task or the summary; without any, all models.
-            task: only models for this task.
-            precision: only models with a variant in this precision.
-            license: only models under this SPDX licence expression.
+            query: words of the name, the task or the summary, their beginnings, words that mean the same, or with a
+                typo; each must be found. Without any, all models.
+            filters: ``task``, ``precision``, ``license``, ``max_bytes``, ``source``: what they are; ``fits``, ``ep``,
+                ``device``: what runs here.
+
+        Raises:
+            NotFoundError: there is no such source.
+            UsageError: the device is malformed.
+            NothingFits: this machine has no such device.
+            Error: what ``load`` raises of manifests and files.
         """
-        return [
-            match
-            for match in self._library.search(query)
-            if task in {None, match.task} and license in {None, match.license}
-            if precision is None or precision in match.precisions
-        ]
+        from .finding import find
+
+        return find(self._library, query, self.devices, filters)
+
+    def providers(self, *, host: Host | HostProfile | None = None) -> list[Provider]:
+        """Return the EP packages that are known, and how each stands on a machine.
+
+        Args:
+            host: the machine, or its profile; without one, this machine.
+        """
+        from .providers import providers
+
+        return providers(_host(host) or self.devices())
 
     def devices(self, *, ask: bool = True) -> Host:
         """Return what is known of this machine and its devices; what cannot be read is ``None``.
@@ -114,7 +130,9 @@ class Client:
 
         found = self.find(name)
         if found.release:
-            return of_release(os.fspath(name), found.release)
+            from .standing import standing
+
+            return of_release(os.fspath(name), found.release, standing(self._library, found, self.devices()))
         with self.open(found) as model:
             return of_file(os.fspath(name), model, found.read_file())
 
@@ -280,15 +298,14 @@ def _host(told: Host | HostProfile | None) -> Host | None:
     return told.host if isinstance(told, HostProfile) else told
 
 
-def search(
-    query: str = "",
-    *,
-    task: str | None = None,
-    precision: str | None = None,
-    license: str | None = None,  # noqa: A002 - as above
-) -> list[Match]:
+def search(query: str = "", **filters: Unpack[Filters]) -> list[Match]:
     """``Client().search``."""
-    return Client().search(query, task=task, precision=precision, license=license)
+    return Client().search(query, **filters)
+
+
+def providers(*, host: Host | HostProfile | None = None) -> list[Provider]:
+    """``Client().providers``."""
+    return Client().providers(host=host)
 
 
 def devices() -> Host:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..catalog.ort_versions import ort_range
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from ..catalog.values.graph import Graph
     from ..catalog.values.model import Release, Variant
     from .model import Model
+    from .standing import Standing
 
 _PLAIN: Final = re.compile(r"[\w./\\:@%+~-]+")
 _UNIT: Final = 1000
@@ -27,10 +30,12 @@ class Description(NamedTuple):
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     size_bytes: int
-    """Of the ONNX file; of a release's first variant."""
+    """Of the ONNX file; of a release's first variant, with the files that it keeps tensors in."""
     graph: Graph | None
     """What that file needs of a runtime; ``None`` where no manifest says so, or it is in ONNX Runtime's own format."""
     release: Release | None = None
+    standing: Standing | None = None
+    """How the release stands on this machine, where somebody looked."""
 
     def command(self) -> str:
         """Return a command line that runs the model as it stands."""
@@ -55,13 +60,15 @@ class Description(NamedTuple):
                 {
                     "name": each.name,
                     "precision": each.precision,
-                    "size_bytes": each.artifact.size_bytes,
+                    "size_bytes": each.size_bytes,
                     "digest": each.artifact.digest,
                     "accuracy_loss": each.accuracy_loss,
+                    **(self.standing.document(each.name) if self.standing else {}),
                     **_needs(each.graph),
                 }
                 for each in (it.variants if it else ())
             ],
+            "versions": self.standing.versions._asdict() if self.standing else None,
             "inputs": [each._asdict() | {"pipeline": self._pipeline(each.name) or None} for each in self.inputs],
             "outputs": [each._asdict() | {"labels": labels.get(each.name, [])} for each in self.outputs],
         }
@@ -73,11 +80,16 @@ class Description(NamedTuple):
             it = self.release
             lines = [f"{it.name} {it.version}  {it.task}  {it.license}", it.summary, "variants"]
             lines += _indented(
-                (each.name, each.precision, size(each.artifact.size_bytes), _lost(each)) for each in it.variants
+                (each.name, each.precision, size(each.size_bytes), _lost(each), *self._stands(each.name))
+                for each in it.variants
             )
+            lines += self.standing.lines() if self.standing else ()
         for kind, tensors in (("inputs", self.inputs), ("outputs", self.outputs)):
             lines += [kind, *_indented((each.name, each.told(), self._pipeline(each.name)) for each in tensors)]
         return [*lines, *self._operators(), f"try: {self.command()}"]
+
+    def _stands(self, variant: str) -> tuple[str, ...]:
+        return self.standing.words(variant) if self.standing else ()
 
     def _operators(self) -> list[str]:
         """Return what is told of operators: one line, or one for each of the variants that differ."""
@@ -114,15 +126,16 @@ def is_orts_own(data: bytes) -> bool:
     return data[4:8] == b"ORTM"
 
 
-def of_release(name: str, release: Release) -> Description:
-    """Describe a release from its manifest alone."""
+def of_release(name: str, release: Release, standing: Standing | None = None) -> Description:
+    """Describe a release from its manifest, and by how it stands on this machine."""
     return Description(
         name,
         tuple(Tensor(told.name, told.dtype, told.shape) for told in release.inputs),
         tuple(Tensor(told.name, told.dtype, told.shape) for told in release.outputs),
-        release.variants[0].artifact.size_bytes,
+        release.variants[0].size_bytes,
         release.variants[0].graph,
         release,
+        standing,
     )
 
 
@@ -143,11 +156,17 @@ def size(count: int) -> str:
     return f"{value:.0f} {unit}" if unit in {"B", "kB"} else f"{value:.1f} {unit}"
 
 
-def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """Return each row as a line, its cells below each other."""
+def columns(rows: Iterable[tuple[str, ...]], *, limit: int | None = None) -> list[str]:
+    """Return each row as a line, its cells below each other; lines that are longer than ``limit`` end in ``…``."""
     rows = list(rows)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [f"{line[: limit - 1].rstrip()}…" if limit and len(line) > limit else line for line in lines]
+
+
+def terminal_width() -> int | None:
+    """Return how many letters a line of the terminal has; ``None`` where the answer goes elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def _needs(graph: Graph | None) -> dict[str, Any]:

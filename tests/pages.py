@@ -7,12 +7,13 @@ import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
 from click.testing import CliRunner
 
 import inferry as door
 from inferry.catalog import errors
 from inferry.catalog.values import location, model, picture
-from inferry.cli import COMMANDS, inferry
+from inferry.cli import inferry
 from inferry.tests.answers import ANSWERS, profile
 
 if TYPE_CHECKING:
@@ -23,10 +24,20 @@ REFERENCE = Path(__file__).resolve().parents[1] / "docs/reference"
 
 def commands() -> str:
     pages = ["# Commands", "`inferry` and `catalog` are the same program; so is `python -m inferry`."]
-    for path in [(), *((name,) for name in COMMANDS)]:
+    for path in paths():
         told = CliRunner().invoke(inferry, [*path, "--help"], prog_name="inferry", terminal_width=80)
         pages += [f"## {' '.join(('inferry', *path))}", f"```text\n{told.stdout.rstrip()}\n```"]
     return "\n\n".join(pages) + "\n"
+
+
+def paths(group: click.Group = inferry, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Return how each command is called, groups before what is in them."""
+    context = click.Context(group)
+    found = [path]
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        found += paths(command, (*path, name)) if isinstance(command, click.Group) else [(*path, name)]
+    return found
 
 
 def lineage(error: type[errors.Error]) -> list[type[errors.Error]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inferry.catalog.values.digest import Digest
-from inferry.tests.models import add
+from inferry.tests.models import add, with_external_data
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,6 +73,34 @@ def publish(
         text += f'\n[[variants]]\nname = "{precision}"\nprecision = "{precision}"\n'
         text += f"artifact = {artifact(f'{precision}.onnx', data, more)}\n"
     (folder / "manifest.toml").write_text(text + _TENSORS, encoding="utf-8", newline="\n")
+    return folder
+
+
+def laid_beside(folder: Path) -> Path:
+    """Write ``acme/shift``, which adds 1.5, into ``folder``: it keeps that in a file of its own; return ``folder``."""
+    folder.mkdir()
+    path, weights = with_external_data(folder, "weights.bin"), np.full(2, 1.5, np.float32).tobytes()
+    (folder / "weights.bin").write_bytes(weights)
+    text = f"""name = "acme/shift"
+version = "1.0.0"
+license = "MIT"
+summary = "Adds what it holds"
+task = "arithmetic"
+[[variants]]
+name = "fp32"
+precision = "fp32"
+artifact = {artifact(path.name, path.read_bytes())}
+external_data = [{artifact("weights.bin", weights)}]
+[[inputs]]
+name = "x"
+dtype = "float32"
+shape = [2]
+[[outputs]]
+name = "y"
+dtype = "float32"
+shape = [2]
+"""
+    (folder / "manifest.toml").write_text(text, encoding="utf-8")
     return folder
 
 

@@ -56,7 +56,7 @@ def document(resolution: Resolution) -> dict[str, Any]:
     }
 
 
-def decisive(candidate: Candidate) -> Reason:
+def decisive(candidate: Candidate | Offer) -> Reason:
     """Return the reason that is told for a rejection.
 
     What was asked for comes first, then the first rule that fails, then what is unknown; and last that this version

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .model import Release
 
 
 class Match(NamedTuple):
@@ -20,3 +23,18 @@ class Match(NamedTuple):
     """Whether it fits this machine; ``None`` where nobody looked."""
     source: str
     summary: str
+
+    @classmethod
+    def of(cls, release: Release, source: str, *, fits: bool | None = None) -> Match:
+        """Return a release of ``source`` as a match."""
+        return cls(
+            name=release.name,
+            version=release.version,
+            task=release.task,
+            precisions=tuple(dict.fromkeys(variant.precision for variant in release.variants)),
+            license=release.license,
+            size_bytes=release.variants[0].size_bytes,
+            fits=fits,
+            source=source,
+            summary=release.summary,
+        )

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from threading import Event
 
-Stage = Literal["fetch"]
+Stage = Literal["fetch", "verify"]
 
 
 class Progress(NamedTuple):
@@ -16,7 +16,7 @@ class Progress(NamedTuple):
 
     stage: Stage
     item: str
-    """The model, with its version."""
+    """The model with its version, or what is verified."""
     done_bytes: int
     total_bytes: int
 

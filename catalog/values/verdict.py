@@ -25,7 +25,14 @@ class Reason(NamedTuple):
 
     def words(self) -> str:
         """Return all of it as one line."""
-        told = f"{self.rule}: {self.observed}, required: {self.required} ({self.origin})"
+        return self._told(f" ({self.origin})")
+
+    def brief(self) -> str:
+        """Return it as one line, without who requires it."""
+        return self._told("")
+
+    def _told(self, origin: str) -> str:
+        told = f"{self.rule}: {self.observed}, required: {self.required}{origin}"
         return f"{told}; {self.fix}" if self.fix else told
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from ...catalog.errors import MachineError, ModelNotFound, VersionNotFound
-from ...catalog.releases import choose
+from ...catalog.errors import Error, MachineError, ModelNotFound, NotFoundError, VersionNotFound
+from ...catalog.releases import choose, newest_first
 from ...catalog.values.names import HuggingFaceName, ModelName
 from ...catalog.values.progress import ALONE
 from .pulled import Pulled
@@ -16,12 +17,19 @@ from .pulled import Pulled
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...catalog.values.match import Match
     from ...catalog.values.model import Variant
     from ...catalog.values.names import Wanted
     from ...catalog.values.progress import Watch
     from .found import Found
     from .source import FolderSource
+
+
+class Versions(NamedTuple):
+    """The versions of a model, newest first."""
+
+    pulled: tuple[str, ...]
+    sources: dict[str, tuple[str, ...]]
+    """By the sources' names, in the order in which they are asked."""
 
 
 class Library:
@@ -75,13 +83,43 @@ class Library:
         near = get_close_matches(name, self.names(), n=3)
         raise ModelNotFound(f"no source knows the model `{name}`", hints=[f"did you mean {match}?" for match in near])
 
-    def search(self, query: str) -> list[Match]:
-        """Return the models of all sources that answer ``query``; the first source that knows a name speaks for it."""
-        told: dict[str, Match] = {}
+    def search(self, query: str, *, source: str | None = None) -> list[Found]:
+        """Return the models that answer ``query``, best first; the first source that knows a name speaks for it.
+
+        What was pulled is among them where no source that is asked knows it, by its newest release.
+
+        Args:
+            query: words, as ``catalog.words`` has them.
+            source: ask the source of this name alone, and of what was pulled only what came from it.
+
+        Raises:
+            NotFoundError: there is no such source, and nothing was pulled from one.
+            InvalidManifest: a source's manifest is wrong.
+            MachineError: a file cannot be read.
+        """
+        from ...catalog.words import search
+
+        asked = [each for each in self.sources if source in {None, each.name}]
+        pulled = [each for each in self.pulled.all() if source in {None, each.source}]
+        if source is not None and not asked and not pulled:
+            raise NotFoundError(
+                f"there is no source `{source}`", hints=[f"there is {each.name}" for each in self.sources]
+            )
+        told: dict[str, Found] = {}
+        for found in (*(each for one in asked for each in one.all()), *pulled):
+            if found.release:
+                told.setdefault(found.release.name, found)
+        return [told[each.name] for each in search(query, [each.release for each in told.values() if each.release])]
+
+    def versions(self, name: str) -> Versions:
+        """Return the versions of a model that there are; a source that cannot answer has none."""
+        sources: dict[str, tuple[str, ...]] = {}
         for source in self.sources:
-            for match in source.search(query):
-                told.setdefault(match.name, match)
-        return [*told.values()]
+            with suppress(Error):
+                if (found := source.find(ModelName(name))) and found.release:
+                    sources[source.name] = (found.release.version,)
+        pulled = newest_first([each.release for each in self.pulled.find(name) if each.release])
+        return Versions(tuple(each.version for each in pulled), sources)
 
     def is_at_hand(self, found: Found) -> bool:
         """Return whether a release needs no pulling: a path, what is part of the program, or what was pulled."""

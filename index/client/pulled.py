@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...catalog.errors import InvalidDocument, MachineError
+from ...catalog.releases import newest_first
 from ...catalog.values import canonical
 from ...catalog.values.digest import Digest
 from ...catalog.values.model import Release
@@ -68,6 +69,14 @@ class Pulled:
         """Return all records; raise ``MachineError`` where one cannot be read."""
         return [record for path in self._folders("*") if (record := self._read(path))]
 
+    def all(self) -> list[Found]:
+        """Return the newest release of each model of which something was pulled, by name; raise as ``records``."""
+        names: dict[str, list[Found]] = {}
+        for path in self._folders("*"):
+            if record := self._read(path):
+                names.setdefault(record.release.name, []).append(self._found(path, record))
+        return [_newest(found) for _, found in sorted(names.items())]
+
     def find(self, name: str) -> list[Found]:
         """Return the releases of a model that were pulled, in no order; raise what ``records`` raises."""
         return [self._found(path, record) for path in self._folders(_slug(name)) if (record := self._read(path))]
@@ -77,13 +86,23 @@ class Pulled:
         return self._read(self._folder(found.release)) if found.release else None
 
     def variants(self, found: Found) -> tuple[Variant, ...]:
-        """Return the variants of a release of which every file is here."""
+        """Return the variants of a release of which every file that a run takes is here."""
         record = self.record(found)
-        has = {*record.has} if record else set[Digest]()
+        return self.here(record) if record else ()
+
+    def here(self, record: Record) -> tuple[Variant, ...]:
+        """Return the variants that a record names, and that the store has as well.
+
+        A record tells what was pulled, and the store what there is of it: so no record has to be changed when a blob
+        is collected, found damaged or removed by hand, and none is wrong wherever that is interrupted.
+        """
+        samples = [told.sample for told in record.release.inputs if told.sample]
+        has = {*record.has}
         return tuple(
             variant
-            for variant in (record.release.variants if record else ())
-            if has.issuperset(each.digest for each in (variant.artifact, *variant.external_data))
+            for variant in record.release.variants
+            if has.issuperset(needs := [each.digest for each in (variant.artifact, *variant.external_data, *samples)])
+            if all(map(self.store.has, needs))
         )
 
     def keep(self, found: Found, variant: Variant) -> Found:
@@ -127,10 +146,43 @@ class Pulled:
             return
         folder = self._folder(found.release)
         with self._held(folder), explained(folder, done="removed"):
-            # The record first: without it the rest is rubbish, not a release.
+            # The record first: without it the rest is rubbish, not a release, and what is open goes when it is swept.
             with suppress(FileNotFoundError):
                 (folder / _RECORD).unlink()
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def sweep(self, *, recent_s: float) -> None:
+        """Remove what was laid out of blobs that are gone, and what processes that ended left half done.
+
+        Raises:
+            MachineError: the folder cannot be written, another process holds it, or a record cannot be read.
+        """
+        from ..sweep import sweep
+
+        if not self._root.is_dir():
+            return
+        # Under the lock of all who write here: a folder without a record is of no pull that goes on.
+        with self._held():
+            sweep(self.temporaries(recent_s=recent_s))
+            for folder in [path for path in self._root.iterdir() if path.is_dir()]:
+                record = self._read(folder)
+                if record is None:
+                    shutil.rmtree(folder, ignore_errors=True)
+                    continue
+                laid_out = [each for variant in record.release.variants for each in variant.external_data]
+                sweep(folder / each.path for each in laid_out if not self.store.has(each.digest))
+
+    def changed(self) -> None:
+        """Have whoever remembers what was chosen choose anew; raise as ``sweep``."""
+        if self._root.is_dir():
+            with self._held():
+                pass
+
+    def temporaries(self, *, recent_s: float) -> list[Path]:
+        """Return the files that processes that ended would have renamed."""
+        from ..sweep import temporaries
+
+        return temporaries(self._root.rglob(".*"), recent_s=recent_s)
 
     def keeps(self) -> set[Digest]:
         """Return the digests of all artifacts that a record needs; raise what ``records`` raises."""
@@ -147,12 +199,15 @@ class Pulled:
             return sorted(path.parent for path in self._root.glob(f"{pattern}/{_RECORD}"))
 
     @contextmanager
-    def _held(self, folder: Path) -> Generator[None]:
-        """Keep other processes from the folder's record meanwhile."""
-        with explained(folder, done="written"):
-            folder.mkdir(parents=True, exist_ok=True)
+    def _held(self, folder: Path | None = None) -> Generator[None]:
+        """Keep other processes from the records meanwhile; ``folder``, which is one's, is there inside."""
+        with explained(self._root, done="written"):
+            self._root.mkdir(parents=True, exist_ok=True)
             lock = hold(self._root / "lock", limit_s=_LIMIT_S)
         try:
+            if folder:
+                with explained(folder, done="written"):
+                    folder.mkdir(exist_ok=True)
             yield
         finally:
             # Before the others may look, so that whoever remembers what was chosen from chooses anew.
@@ -174,6 +229,11 @@ class Pulled:
                 f"{path} cannot be read: {error.message}",
                 hints=("update inferry, if a newer one wrote it; else remove its folder and pull the model again",),
             ) from error
+
+
+def _newest(found: list[Found]) -> Found:
+    newest = newest_first([each.release for each in found if each.release])[0]
+    return next(each for each in found if each.release is newest)
 
 
 def _slug(name: str) -> str:

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...catalog.errors import InvalidManifest, MachineError, ModelNotFound
 from ...catalog.manifest import read_manifest
-from ...catalog.values.match import Match
 from ...catalog.values.names import ModelName
-from ...catalog.words import rank
 from .found import Found
 
 if TYPE_CHECKING:
@@ -60,14 +58,9 @@ class FolderSource:
             )
         return Found(folder, release, source=self.name)
 
-    def search(self, query: str) -> list[Match]:
-        """Return the models that answer ``query``, best first; raise what ``find`` raises."""
-        ranked: list[tuple[int, Match]] = []
-        for name in self.names():
-            found = self.find(ModelName(name))
-            if found and found.release and (score := rank(query, found.release)):
-                ranked.append((-score, _match(found.release, self.name)))
-        return [match for _, match in sorted(ranked)]
+    def all(self) -> list[Found]:
+        """Return all models, by name; raise what ``find`` raises."""
+        return [found for name in self.names() if (found := self.find(ModelName(name)))]
 
 
 def find_path(text: str) -> Found:
@@ -96,20 +89,6 @@ def find_path(text: str) -> Found:
             hints=[f"give one of them: {file}" for file in files[:3]],
         )
     return Found(path, file=files[0])
-
-
-def _match(release: Release, source: str) -> Match:
-    return Match(
-        name=release.name,
-        version=release.version,
-        task=release.task,
-        precisions=tuple(dict.fromkeys(variant.precision for variant in release.variants)),
-        license=release.license,
-        size_bytes=release.variants[0].artifact.size_bytes,
-        fits=None,
-        source=source,
-        summary=release.summary,
-    )
 
 
 def _read_release(path: Path) -> Release:

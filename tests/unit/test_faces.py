@@ -15,14 +15,17 @@ from click.testing import CliRunner, Result
 
 import inferry
 from inferry.catalog.version import VERSION
-from inferry.cli import COMMANDS, inferry as group
+from inferry.cli import inferry as group
+from inferry.ep_packages.table import packages
 from inferry.runtime.ort import library
 from inferry.tests.models import one_node
+from inferry.tests.pages import paths
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-HELPS = [(), *((name,) for name in COMMANDS)]
+HELPS = paths()
+GROUPS = {path[:-1] for path in HELPS if path}
 
 
 def run(*arguments: str) -> Result:
@@ -122,6 +125,15 @@ FAILURES = {
     "no command": (("nosuch",), 2, "UsageError", None),
     "a command mistyped": (("serch",), 2, "UsageError", "did you mean search?"),
     "no number": (("search", "--limit", "0"), 2, "UsageError", None),
+    "no size": (
+        ("search", "--max-size", "big"),
+        2,
+        "UsageError",
+        "write a number and a unit: 500MB, 2GB, 1.5TB, or 1GiB of 1024 MiB",
+    ),
+    "no source": (("search", "--source", "nosuch"), 3, "NotFoundError", "there is built-in"),
+    "a device that is not here": (("search", "--device", "luid:0:1"), 4, "NothingFits", None),
+    "a command of a group": (("cache", "lst"), 2, "UsageError", None),
     "input": (("run", "inferry/digits", "--input", "image=x"), 2, "InvalidInput", "give the path of a file"),
 }
 
@@ -182,8 +194,10 @@ def test_every_example_in_the_help_runs(
     assert run(*path, "--version").stdout == f"inferry {VERSION}\n"
     # What one example pulls is no business of other tests.
     monkeypatch.setenv("INFERRY_HOME", str(tmp_path_factory.mktemp("home")))
+    if path == ("cache", "remove"):
+        run("pull", "inferry/digits")
     examples = re.findall(r"^ *(?:For example: )?inferry (\S.*?)(?:   .*)?$", told.stdout, re.MULTILINE)
-    assert len(examples) == (1 if path else 5)
+    assert len(examples) == (5 if not path else 0 if path in GROUPS else 1)
     for example in examples:
         ran = run(*shlex.split(example))
         assert ran.exit_code == 0, ran.stderr
@@ -193,10 +207,13 @@ def test_alone_it_prints_its_examples() -> None:
     assert run().stdout == run("--help").stdout
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_takes_the_common_options_once(name: str) -> None:
+@pytest.mark.parametrize("path", [path for path in HELPS if path not in GROUPS], ids=" ".join)
+def test_every_command_takes_the_common_options_once(path: tuple[str, ...]) -> None:
     for _ in range(2):
-        command = group.get_command(click.Context(group), name)
+        command: click.Command | None = group
+        for name in path:
+            assert isinstance(command, click.Group)
+            command = command.get_command(click.Context(command), name)
         assert command
         options = [option for parameter in command.params for option in parameter.opts]
         assert {"--json", "-v", "--verbose", "--version"} <= set(options)
@@ -209,12 +226,21 @@ SEARCHES: dict[str, tuple[tuple[str, ...], int]] = {
     "any case": (("DIGIT", "Handwritten"), 1),
     "the task": (("classification",), 1),
     "a word that is not there": (("digit", "nosuch"), 0),
-    "the middle of a word": (("igit",), 0),
+    "the middle of a word": (("git",), 0),
     "task": (("--task", "image-classification"), 1),
     "another task": (("--task", "translation"), 0),
     "precision": (("--precision", "fp32"), 1),
     "another precision": (("--precision", "bf16"), 0),
     "another licence": (("--license", "Apache-2.0"), 0),
+    "a typo": (("hndwriten",), 1),
+    "what means the same": (("image recognition",), 1),
+    "small enough": (("--max-size", "1MB"), 1),
+    "too large": (("--max-size", "1kB"), 0),
+    "what runs here": (("--fits", "--precision", "int8"), 1),
+    "on this execution provider": (("--ep", "cpu"), 1),
+    "on another": (("--ep", "QNN"), 0),
+    "on this device": (("--device", "cpu"), 1),
+    "of a source": (("--source", "built-in"), 1),
 }
 
 
@@ -229,6 +255,44 @@ def test_words_find_models(arguments: tuple[str, ...], count: int) -> None:
 def test_python_searches_too() -> None:
     assert [found.name for found in inferry.search("digit", precision="fp32")] == ["inferry/digits"]
     assert inferry.search("digit", license="GPL-3.0-only") == []
+
+
+def test_whether_it_fits_is_told_where_somebody_looked() -> None:
+    assert answer("search", "digit", "--fits")["results"][0]["fits"] is True
+    assert inferry.search("digit", fits=True)[0].fits is True
+    assert inferry.search("digit")[0].fits is None
+
+
+def test_providers_have_the_promised_keys() -> None:
+    told = answer("providers", "list")["providers"]
+    assert all(
+        each.keys() >= {"name", "ep", "version", "channel", "delivery", "state", "fits", "reasons"} for each in told
+    )
+    assert {each["name"] for each in told} == {each.name for each in packages()}
+    here = next(each for each in told if each["name"] == "inferry/onnxruntime")
+    assert (here["state"], here["fits"], here["version"]) == ("ready", True, library().__version__.partition("+")[0])
+    assert [(each.name, each.version, each.state) for each in inferry.providers()] == [
+        (each["name"], each["version"], each["state"]) for each in told
+    ]
+    words = run("providers", "list")
+    assert words.stdout.startswith("ready ")
+    assert max(map(len, words.stdout.splitlines()[::2])) <= 80
+
+
+def test_show_tells_what_fits_and_what_is_here() -> None:
+    model = answer("show", "inferry/digits")["model"]
+    assert model["versions"] == {"pulled": [], "sources": {"built-in": ["1.0.0"]}}
+    for each in model["variants"]:
+        assert (each["fits"], each["ep"], each["device"], each["reason"], each["here"]) == (
+            True,
+            "CPUExecutionProvider",
+            "cpu",
+            None,
+            True,
+        )
+    told = run("show", "inferry/digits").stdout
+    assert re.search(r"^  int8 .* here  fits: CPUExecutionProvider, cpu$", told, re.MULTILINE)
+    assert "\nversions  built-in 1.0.0\n" in told
 
 
 def test_a_reader_that_goes_away_is_no_bug() -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
@@ -287,3 +288,38 @@ def test_who_stops_asking_leaves_nothing_behind(store: FolderStore) -> None:
         assert each.sound
         break
     assert names(store) == "abcd"
+
+
+def test_a_lock_that_is_swept_never_lets_two_write_at_once(store: FolderStore) -> None:
+    """Some wait for the lock that loses its name, others come and find none."""
+    data, inside, most, over = b"e" * 1000, 0, 0, Event()
+    digest = Digest.of(data)
+
+    def fetch(_: int) -> Iterator[bytes]:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        time.sleep(0.001)
+        yield data
+        inside -= 1
+
+    def write() -> None:
+        for _ in range(15):
+            store.resume(fetch, digest, len(data))
+            store.remove(digest)
+
+    def sweep() -> None:
+        while not over.is_set():
+            for each in store.locks_of_nothing():
+                with suppress(MachineError):
+                    store.drop_lock(each)
+
+    writers = [Thread(target=write) for _ in range(4)]
+    sweeper = Thread(target=sweep)
+    for thread in (*writers, sweeper):
+        thread.start()
+    for thread in writers:
+        thread.join()
+    over.set()
+    sweeper.join()
+    assert most == 1

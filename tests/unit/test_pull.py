@@ -6,7 +6,6 @@ import json
 import shutil
 from typing import TYPE_CHECKING
 
-import numpy as np
 import onnx
 import pytest
 from click.testing import CliRunner
@@ -20,8 +19,7 @@ from inferry.catalog.errors import (
 )
 from inferry.cli import inferry as group
 from inferry.index.client.source import BUILT_IN
-from inferry.tests.models import with_external_data
-from inferry.tests.shelves import adds, artifact, held, publish
+from inferry.tests.shelves import adds, held, laid_beside, publish
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,31 +150,7 @@ def test_names_that_windows_keeps_for_itself(home: Path, tmp_path: Path) -> None
 
 
 def test_tensors_in_other_files_lie_beside_what_was_pulled(home: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "it"
-    folder.mkdir()
-    path, weights = with_external_data(folder, "weights.bin"), np.full(2, 1.5, np.float32).tobytes()
-    (folder / "weights.bin").write_bytes(weights)
-    data = path.read_bytes()
-    text = f"""name = "acme/shift"
-version = "1.0.0"
-license = "MIT"
-summary = "Adds what it holds"
-task = "arithmetic"
-[[variants]]
-name = "fp32"
-precision = "fp32"
-artifact = {artifact(path.name, data)}
-external_data = [{artifact("weights.bin", weights)}]
-[[inputs]]
-name = "x"
-dtype = "float32"
-shape = [2]
-[[outputs]]
-name = "y"
-dtype = "float32"
-shape = [2]
-"""
-    (folder / "manifest.toml").write_text(text, encoding="utf-8")
+    folder = laid_beside(tmp_path / "it")
     client = Client(home=home)
     wanted = client.run(folder, {"x": [1, 2]})["y"].tolist()
     client.prepare([folder])
@@ -211,7 +185,7 @@ def test_what_was_damaged_is_fetched_again(damage: str, home: Path, shelf: Path)
         blob.mkdir()
     elif damage != "gone":
         blob.write_bytes(good[:-1] if damage == "cut short" else bytes([good[0] ^ 1]) + good[1:])
-    with pytest.raises(NotInstalled, match=r"fp32\.onnx of acme/add@=1\.0\.0 is not here"):
+    with pytest.raises(NotInstalled, match=r"acme/add@=1\.0\.0 is not "):
         client.load("acme/add", install="never")
     with client.load("acme/add") as model:
         assert model.opening.fetched_bytes == len(good)
