@@ -58,8 +58,8 @@ class Loading:
         self._found = found
         self._never = install == "never"
         self._watch = watch
-        self.fetched_bytes = 0
-        self.fetch_s = 0.0
+        self.fetched_bytes: int = 0
+        self.fetch_s: float = 0.0
         self.data: bytes | None = None if found.release else found.read_file()
         """The bytes of a file that no manifest names."""
 
