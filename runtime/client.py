@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from ..catalog.errors import MachineError, NotInstalled, SessionError, VerificationError
 from ..catalog.values.names import is_path, parse_request
@@ -15,7 +15,7 @@ from ..catalog.values.progress import Watch
 from ..index.home import data_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from threading import Event
 
     from ..catalog.values.host import Host
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .profile import HostProfile
     from .providers import Provider
     from .recall import Recall, Recalled
+
+_T = TypeVar("_T")
 
 
 class Client:
@@ -201,6 +203,27 @@ class Client:
         found = [self.find(name, channel=pins.get("channel"), anew=True) for name in names]
         return prepare_all(self._library, found, host, pins, watch)
 
+    async def prepare_async(
+        self,
+        names: Iterable[str | os.PathLike[str]],
+        *,
+        progress: Listener | None = None,
+        cancel: Event | None = None,
+        **pins: Unpack[Pins],
+    ) -> list[Prepared]:
+        """``prepare`` in a thread; a caller that is cancelled sets ``cancel``, and what came by then stays."""
+        return await _cancelled(cancel, lambda it: self.prepare(names, progress=progress, cancel=it, **pins))
+
+    async def load_async(self, name: str | os.PathLike[str], **options: Unpack[Loads]) -> Model:
+        """``load`` in a thread; a caller that is cancelled ends what it fetches, not what ONNX Runtime has begun."""
+        told: Loads = {**options}
+
+        def load(cancel: Event) -> Model:
+            told["cancel"] = cancel
+            return self.load(name, **told)
+
+        return await _cancelled(options.get("cancel"), load)
+
     def load(self, name: str | os.PathLike[str], **options: Unpack[Loads]) -> Model:
         """Find, fetch, verify and open a model. One that was pulled needs nobody.
 
@@ -292,48 +315,20 @@ class Client:
             return model.run(inputs)
 
 
+async def _cancelled(cancel: Event | None, call: Callable[[Event], _T]) -> _T:
+    """Return what ``call`` returns in a thread; set its event where whoever waits for it is cancelled."""
+    import asyncio
+    from threading import Event
+
+    cancel = cancel or Event()
+    try:
+        return await asyncio.to_thread(call, cancel)
+    except asyncio.CancelledError:
+        cancel.set()
+        raise
+
+
 def _host(told: Host | HostProfile | None) -> Host | None:
     from .profile import HostProfile
 
     return told.host if isinstance(told, HostProfile) else told
-
-
-def search(query: str = "", **filters: Unpack[Filters]) -> list[Match]:
-    """``Client().search``."""
-    return Client().search(query, **filters)
-
-
-def providers(*, host: Host | HostProfile | None = None) -> list[Provider]:
-    """``Client().providers``."""
-    return Client().providers(host=host)
-
-
-def devices() -> Host:
-    """``Client().devices``."""
-    return Client().devices()
-
-
-def plan(name: str | os.PathLike[str], *, host: Host | HostProfile | None = None, **pins: Unpack[Pins]) -> Plan:
-    """``Client().plan``."""
-    return Client().plan(name, host=host, **pins)
-
-
-def prepare(
-    names: Iterable[str | os.PathLike[str]],
-    *,
-    progress: Listener | None = None,
-    cancel: Event | None = None,
-    **pins: Unpack[Pins],
-) -> list[Prepared]:
-    """``Client().prepare``."""
-    return Client().prepare(names, progress=progress, cancel=cancel, **pins)
-
-
-def load(name: str | os.PathLike[str], **options: Unpack[Loads]) -> Model:
-    """``Client().load``."""
-    return Client().load(name, **options)
-
-
-def run(name: str | os.PathLike[str], inputs: Mapping[str, Any], **options: Unpack[Loads]) -> Outputs:
-    """``Client().run``."""
-    return Client().run(name, inputs, **options)

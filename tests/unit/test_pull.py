@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
+from threading import Event
 from typing import TYPE_CHECKING
 
 import onnx
@@ -19,7 +21,7 @@ from inferry.catalog.errors import (
 )
 from inferry.cli import inferry as group
 from inferry.index.client.source import BUILT_IN
-from inferry.tests.shelves import adds, held, laid_beside, publish
+from inferry.tests.shelves import ONES, adds, held, laid_beside, publish
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -240,3 +242,40 @@ def test_a_run_of_what_was_pulled_reads_nothing_of_the_package(home: Path, tmp_p
     shutil.rmtree(source)
     with client.load("inferry/digits", install="never") as model:
         assert model.run(model.samples).labels()[0].label == "7"
+
+
+def test_all_of_it_can_be_awaited(home: Path, shelf: Path) -> None:
+    client = Client(home=home, sources=[shelf])
+
+    async def both() -> list[list[float]]:
+        (ready,) = await client.prepare_async(["acme/add"])
+        assert ready.fetched_bytes
+        model = await client.load_async("acme/add", install="never")
+        with model:
+            summed: list[list[float]] = (await model.run_async(ONES))["sum"].tolist()
+            return summed
+
+    assert asyncio.run(both()) == [[4, 6]]
+
+
+def test_who_stops_waiting_stops_what_is_fetched(home: Path, shelf: Path) -> None:
+    publish(shelf / "acme/large", "acme/large", files={"CARD.md": bytes(8_000_000)})
+    client = Client(home=home, sources=[shelf])
+    begun, cancel = Event(), Event()
+
+    def slowly(event: Progress) -> None:
+        begun.set()
+        if event.done_bytes:
+            cancel.wait(20)
+
+    async def given_up() -> None:
+        task = asyncio.create_task(client.load_async("acme/large", progress=slowly, cancel=cancel))
+        assert await asyncio.to_thread(begun.wait, 20)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(given_up())
+    assert cancel.is_set()
+    with pytest.raises(NotInstalled):
+        client.load("acme/large", install="never")
