@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -166,6 +165,8 @@ def columns(rows: Iterable[tuple[str, ...]], *, limit: int | None = None) -> lis
 
 def terminal_width() -> int | None:
     """Return how many letters a line of the terminal has; ``None`` where the answer goes elsewhere."""
+    import shutil
+
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from ..catalog.errors import InvalidInput
 from .arrays import described
-from .describe import command
 from .inputs import from_words
 
 if TYPE_CHECKING:
@@ -101,16 +100,21 @@ def _values(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return a value for each input, and the names of those that are samples."""
     known = {told.name: told for told in model.inputs}
-    ready = f"try: {command(name, model.inputs, model.samples)}"
     for given in words:
         if given not in known:
             listed = ", ".join(f"`{each}`" for each in known)
-            raise InvalidInput(f"{name} has no input `{given}`, only {listed}", hints=(ready,))
-    samples = {each: sample for each, sample in model.samples.items() if each not in words}
+            raise InvalidInput(f"{name} has no input `{given}`, only {listed}", hints=(_ready(model, name),))
+    samples = {each: model.samples[each] for each in model.samples if each not in words}
     missing = [told for each, told in known.items() if each not in words and each not in samples]
     if missing:
         told = " and ".join(f"`{each.name}`, {each.told()}" for each in missing)
-        raise InvalidInput(f"{name} comes with no sample: give its input {told}", hints=(ready,))
+        raise InvalidInput(f"{name} comes with no sample: give its input {told}", hints=(_ready(model, name),))
     piped = stdin.read() if "-" in words.values() else None
     values = {each: from_words(text, known[each], piped) for each, text in words.items()}
     return samples | values, tuple(samples)
+
+
+def _ready(model: Model, name: str) -> str:
+    from .describe import command
+
+    return f"try: {command(name, model.inputs, model.samples)}"
