@@ -164,7 +164,7 @@ def test_no_process_is_started_and_no_library_loaded() -> None:
 
 
 def test_the_command_imports_neither_numpy_nor_onnxruntime() -> None:
-    script = "import sys; sys.argv = ['inferry', 'devices']; from inferry.cli import main\ntry: main()\n"
+    script = "import sys; sys.argv = ['inferry', 'devices']; from inferry.cli import inferry\ntry: inferry()\n"
     script += "except SystemExit: print(*({'numpy', 'onnxruntime'} & set(sys.modules)), 'none')"
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert told.stdout.splitlines()[-1] == "none"

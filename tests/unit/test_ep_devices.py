@@ -306,7 +306,7 @@ import sys
 started = []
 sys.addaudithook(lambda event, arguments: started.append(1) if event == "subprocess.Popen" else None)
 sys.argv = ["inferry", "plan", "inferry/digits"]
-from inferry.cli import main
+from inferry.cli import inferry as main
 try: main()
 except SystemExit: pass
 print(len(started), *sorted({"numpy", "onnxruntime"} & set(sys.modules)))
