@@ -215,6 +215,7 @@ def main() -> NoReturn:
         warnings.simplefilter("ignore")
     # What is imported stays until the end: looking for garbage in it is a tenth of a short command's time.
     gc.set_threshold(100_000, 50, 100)
+    code: str | int | None = None
     try:
         inferry(prog_name="inferry")
     except SystemExit as ended:

@@ -140,7 +140,7 @@ def test_the_facts_are_those_that_are_documented() -> None:
     rows = re.findall(r"^\| `(\w+)` \|", page.partition("## What a plan hangs on")[2], re.MULTILINE)
     facts = [*hangs_on(THERE, ASKED, model=MODEL)]
     assert rows == facts
-    assert re.findall(r"^ +``(\w+)`` ", hangs_on.__doc__ or "", re.MULTILINE) == facts
+    assert re.findall(r"^ *``(\w+)`` ", hangs_on.__doc__ or "", re.MULTILINE) == facts
     assert {each.partition(":")[0] for each in OTHERS} == {*facts} - {"request", "model", "program"}
 
 
