@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "doctor": ("runtime.commands.doctor", "Say what is wrong on this machine, and why the CPU."),
     "run": ("runtime.commands.run", "Run a model once."),
     "devices": ("runtime.commands.devices", "Show this machine and the devices that models could run on."),
+    "config": ("runtime.commands.config", "Show and change settings."),
 }
 """Each command: the module that is imported when it is called, and its line in the help."""
 SCHEMA_VERSION: Final = 1
@@ -40,7 +41,8 @@ _version = click.version_option(VERSION, prog_name="inferry", message="%(prog)s 
 
 
 def _note(context: click.Context, option: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
-    context.meta[str(option.name)] = value
+    above = context.parent is not None and context.parent.parent is not None  # a command of a group, which has it too
+    context.meta[str(option.name)] = value or (above and context.meta[str(option.name)])
 
 
 _flag = partial(click.option, is_flag=True, expose_value=False, callback=_note)
@@ -49,6 +51,17 @@ _common = (
     _flag("-v", "--verbose", help="Tell more; show tracebacks."),
     _version,
 )
+
+
+def _with_common(command: click.Command) -> click.Command:
+    """Return a copy of a command, and of those below a group, with the options that all of them have."""
+    made = copy.copy(command)
+    made.params = [*command.params]
+    for option in _common:
+        option(made)
+    if isinstance(made, click.Group):
+        made.commands = {name: _with_common(each) for name, each in made.commands.items()}
+    return made
 
 
 class Commands(click.Group):
@@ -63,10 +76,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, line = COMMANDS[cmd_name]
-        command: click.Command = copy.copy(getattr(import_module(f".{module}", __package__), cmd_name))
-        command.short_help, command.params = line, [*command.params]
-        for option in _common:
-            option(command)
+        command = _with_common(getattr(import_module(f".{module}", __package__), cmd_name))
+        command.short_help = line
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from ..catalog.errors import ModelNotFound
 from ..catalog.releases import choose
+from ..catalog.settings import Effective, Layer, refuse_channel
 from ..catalog.values.names import HuggingFaceName, is_path, parse_request
 from ..catalog.values.plan import Subject
 from ..index.client.source import FolderSource, Found, find_path
+from ..index.settings import layers, this_machine
 from .describe import Description, of_file, of_release
 from .detect.detector import detect
 from .detect.ep_devices import with_ep_devices
 from .doctor import Finding, examine
-from .plan import make_plan, of_file as as_subject, with_module
+from .plan import asked, make_plan, of_file as as_subject, with_module
 from .profile import HostProfile
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from ..catalog.values.host import Host
     from ..catalog.values.match import Match
+    from ..index.settings import Machine
     from .model import Model
     from .outputs import Outputs
     from .plan import Pins, Plan
@@ -31,9 +34,25 @@ if TYPE_CHECKING:
 class Client:
     """Finds models by name in the built-in index, or by path; nothing global stands behind it."""
 
-    def __init__(self) -> None:
-        """Look names up in the index that is part of the program."""
+    def __init__(self, *, machine: Machine | None = None) -> None:
+        """Look names up in the index that is part of the program.
+
+        Args:
+            machine: where the machine's settings and its policy lie; without it, where this system has them.
+        """
         self._source = FolderSource()
+        self._machine = machine or this_machine()
+
+    def settings(self, **pins: Unpack[Pins]) -> Effective:
+        """Return the settings that hold, read anew; ``pins`` are those of the command line.
+
+        Raises:
+            UsageError: a pin is malformed.
+            Refused: a pin or the environment contradicts the machine policy.
+            InvalidSettings: a file, or a variable of the environment, is wrong.
+            MachineError: a file cannot be read.
+        """
+        return Effective([Layer("command line", asked(pins)), *layers(self._machine)])
 
     def find(self, name: str | os.PathLike[str], *, channel: str | None = None) -> Found:
         """Find a model, without opening it; raises what ``load`` does of names, paths and manifests.
@@ -56,7 +75,11 @@ class Client:
             raise ModelNotFound(
                 f"no source knows the model `{wanted.name}`", hints=[f"did you mean {match}?" for match in near]
             )
-        choose([found.release] if found.release else [], wanted, channel=channel)
+        settings = self.settings(channel=channel)
+        if wanted.channel:
+            refuse_channel(settings, name, wanted.channel)
+        chosen = choose([found.release] if found.release else [], wanted, channel=settings.channels)
+        refuse_channel(settings, name, chosen.channel)
         return found
 
     def search(
@@ -115,7 +138,8 @@ class Client:
         """
         model, _ = _subject(self.find(name, channel=pins.get("channel")))
         there = host.host if isinstance(host, HostProfile) else host
-        return make_plan(model, there or self.devices(), pins, elsewhere=there is not None)
+        settings = self.settings(**pins)
+        return make_plan(model, there or self.devices(), pins, elsewhere=there is not None, settings=settings)
 
     def examine(
         self, names: Iterable[str | os.PathLike[str]] = (), *, host: Host | HostProfile | None = None
@@ -164,7 +188,7 @@ class Client:
 
         host = with_module(self.devices(ask=False))
         subject, data = _subject(found)
-        plan = make_plan(subject, host, pins, elsewhere=False)
+        plan = make_plan(subject, host, pins, elsewhere=False, settings=self.settings(**pins))
         session, fallback = open_planned(found, plan, data)
         told = found.release.inputs if found.release else ()
         samples = {each.name: found.read(each.sample) for each in told if each.sample}
