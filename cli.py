@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "run": ("runtime.commands.run", "Run a model once."),
     "providers": ("runtime.commands.providers", "Show what brings execution providers to this machine."),
     "devices": ("runtime.commands.devices", "Show this machine and the devices that models could run on."),
+    "config": ("runtime.commands.config", "Show and change settings."),
 }
 """Each command: the module that is imported when it is called, and its line in the help."""
 SCHEMA_VERSION: Final = 1

@@ -21,6 +21,7 @@ Error (1: a bug of ours when nothing below fits)
 ├── InvalidDocument (9)
 │   ├── InvalidManifest         a manifest's syntax or field
 │   ├── InvalidProfile          a host profile's syntax or field
+│   ├── InvalidSettings         a settings file's syntax or key, or a variable of the environment
 │   └── InvalidModel            bytes that are no model, or none that ONNX Runtime can read
 │       └── UnknownOperator     it needs an operator that this ONNX Runtime does not have
 ├── MachineError (10)           a file that cannot be read or written
@@ -174,6 +175,16 @@ class InvalidProfile(InvalidDocument, ValueError):
         """Keep the field's path beside the words."""
         super().__init__(message, hints=hints)
         self.field = field
+
+
+class InvalidSettings(InvalidDocument, ValueError):
+    """A settings file's syntax or key, or a variable of the environment, is wrong; ``field`` is the key, or empty."""
+
+    def __init__(self, message: str, *, field: str = "", fields: Iterable[str] = (), hints: Iterable[str] = ()) -> None:
+        """Keep all keys that are wrong beside the words; ``field`` is the first."""
+        super().__init__(message, hints=hints)
+        self.field = field
+        self.fields: tuple[str, ...] = tuple(fields) or ((field,) if field else ())
 
 
 class InvalidModel(InvalidDocument, ValueError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, get_args, get_orig
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     Decode = Callable[[type, Any], Any]
 
@@ -78,6 +78,17 @@ def line_of(field: str, found: dict[str, int]) -> int | None:
     while field and field not in found:
         field = field[: max(field.rfind("."), field.rfind("["), 0)]
     return found.get(field)
+
+
+def words(found: Sequence[Wrong], text: str, where: str) -> str:
+    """Return all that is wrong in the TOML ``text`` of ``where`` as one message, with lines where the text has them."""
+    at = lines(text)
+    told: list[str] = []
+    for field, message in found:
+        line = line_of(field, at)
+        told.append(f"{field}: {message}" + (f" (line {line})" if line else ""))
+    more = f" and {len(told) - 1} more:\n  " if len(told) > 1 else ""
+    return f"{where}: {told[0]}{more}" + "\n  ".join(told[1:])
 
 
 def _table(data: dict[str, Any], kind: type[msgspec.Struct], decode: Decode, path: str) -> Iterator[Wrong]:

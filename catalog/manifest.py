@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from .errors import InvalidManifest
-from .fields import Wrong, all_wrong, line_of, lines, wrong
+from .fields import Wrong, all_wrong, words, wrong
 from .values.canonical import from_text
 from .values.model import Release
 from .values.package import EpPackage
@@ -43,11 +43,4 @@ def _read(text: str, kind: type[_Document], where: str) -> _Document:
 
 def _invalid(found: list[Wrong], text: str, where: str) -> InvalidManifest:
     """Return one error that tells all fields that are wrong, each with its line where the text has one."""
-    at = lines(text)
-    told: list[str] = []
-    for field, message in found:
-        line = line_of(field, at)
-        told.append(f"{field}: {message}" + (f" (line {line})" if line else ""))
-    more = f" and {len(told) - 1} more:\n  " if len(told) > 1 else ""
-    words = f"{where}: {told[0]}{more}" + "\n  ".join(told[1:])
-    return InvalidManifest(words, field=found[0].field, fields=[field for field, _ in found])
+    return InvalidManifest(words(found, text, where), field=found[0].field, fields=[each.field for each in found])

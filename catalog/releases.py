@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from .errors import VersionNotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from .values.model import Release
     from .values.names import Wanted
@@ -16,18 +16,19 @@ _TOLD: Final = 5
 """How many releases are told where none is the one that is asked for."""
 
 
-def choose(releases: Iterable[Release], wanted: Wanted, *, channel: str | None = None) -> Release:
+def choose(releases: Iterable[Release], wanted: Wanted, *, channel: str | Collection[str] | None = None) -> Release:
     """Return the release of a model that ``wanted`` asks for: the newest of those that would do.
 
     A digest or an exact version means its release in whatever channel. ``@preview`` means releases of that channel
-    alone; anything else the stable ones, and beside them those of ``channel``. Where no version is spelled, a stable
-    release whose version is a pre-release by PEP 440 comes after all others.
+    alone; anything else the stable ones, and beside them those of ``channel``, one or several. Where no version is
+    spelled, a stable release whose version is a pre-release by PEP 440 comes after all others.
 
     Raises:
         VersionNotFound: there is none.
     """
     releases = list(releases)
-    channels = {wanted.channel} if wanted.channel else {"stable", channel}
+    beside = {channel} if isinstance(channel, str) else {*(channel or ())}
+    channels = {wanted.channel} if wanted.channel else {"stable", *beside}
     anywhere = wanted.digest or (wanted.versions and wanted.versions.exact)
     found = [each for each in releases if (anywhere or each.channel in channels) and _is_meant(each, wanted)]
     if not found:

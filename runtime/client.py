@@ -10,20 +10,24 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from ..catalog.errors import MachineError, NotInstalled, SessionError, VerificationError
+from ..catalog.settings import refuse_channel
 from ..catalog.values.names import is_path, parse_request
 from ..catalog.values.progress import Watch
 from ..index.home import data_folder
+from ..index.settings import layers, this_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from threading import Event
 
+    from ..catalog.settings import Effective
     from ..catalog.values.host import Host
     from ..catalog.values.match import Match
     from ..catalog.values.progress import Listener
     from ..index.client.cache import Cache
     from ..index.client.found import Found
     from ..index.client.library import Library
+    from ..index.settings import Machine
     from .describe import Description
     from .doctor import Finding
     from .finding import Filters
@@ -42,7 +46,11 @@ class Client:
     """Finds models by name in the built-in index, or by path; nothing global stands behind it."""
 
     def __init__(
-        self, *, home: str | os.PathLike[str] | None = None, sources: Iterable[str | os.PathLike[str]] | None = None
+        self,
+        *,
+        home: str | os.PathLike[str] | None = None,
+        sources: Iterable[str | os.PathLike[str]] | None = None,
+        machine: Machine | None = None,
     ) -> None:
         """Look names up in ``sources``, and keep what is fetched under ``home``.
 
@@ -50,9 +58,25 @@ class Client:
             home: the one folder for all that is written; without one, ``INFERRY_HOME`` or where the system has such.
             sources: folders with a folder for each model, ``namespace/name``, asked in their order; without any, the
                 index that is part of the program.
+            machine: where the machine's settings and its policy lie; without it, where this system has them.
         """
         self._folders = None if sources is None else [Path(each).absolute() for each in sources]
         self._home = None if home is None else Path(home)
+        self._machine = machine or this_machine()
+
+    def settings(self, **pins: Unpack[Pins]) -> Effective:
+        """Return the settings that hold, read anew; ``pins`` are those of the command line.
+
+        Raises:
+            UsageError: a pin is malformed.
+            Refused: a pin or the environment contradicts the machine policy.
+            InvalidSettings: a file, or a variable of the environment, is wrong.
+            MachineError: a file cannot be read.
+        """
+        from ..catalog.settings import Effective, Layer
+        from .plan import asked
+
+        return Effective([Layer("command line", asked(pins)), *layers(self._machine, self._home)])
 
     @cached_property
     def _library(self) -> Library:
@@ -81,7 +105,13 @@ class Client:
             from ..index.client.source import find_path
 
             return find_path(os.fspath(name))
-        return self._library.find(parse_request(name), channel=channel, anew=anew)
+        wanted, settings = parse_request(name), self.settings(channel=channel)
+        if wanted.channel:
+            refuse_channel(settings, name, wanted.channel)
+        found = self._library.find(wanted, channel=settings.channels, anew=anew)
+        if found.release:
+            refuse_channel(settings, name, found.release.channel)
+        return found
 
     def search(self, query: str = "", **filters: Unpack[Filters]) -> list[Match]:
         """Return the models that answer a query, best first.
@@ -100,7 +130,7 @@ class Client:
         """
         from .finding import find
 
-        return find(self._library, query, self.devices, filters)
+        return find(self._library, query, self.devices, self.settings(), filters)
 
     def providers(self, *, host: Host | HostProfile | None = None) -> list[Provider]:
         """Return the EP packages that are known, and how each stands on a machine.
@@ -134,7 +164,9 @@ class Client:
         if found.release:
             from .standing import standing
 
-            return of_release(os.fspath(name), found.release, standing(self._library, found, self.devices()))
+            return of_release(
+                os.fspath(name), found.release, standing(self._library, found, self.devices(), self.settings())
+            )
         with self.open(found) as model:
             return of_file(os.fspath(name), model, found.read_file())
 
@@ -156,9 +188,10 @@ class Client:
         from .loading import Loading
         from .plan import make_plan
 
-        model = Loading(self._library, self.find(name, channel=pins.get("channel"))).subject
+        model = Loading(self._library, self.find(name, channel=pins.get("channel")), self.settings()).subject
         there = _host(host)
-        return make_plan(model, there or self.devices(), pins, elsewhere=there is not None)
+        settings = self.settings(**pins)
+        return make_plan(model, there or self.devices(), pins, elsewhere=there is not None, settings=settings)
 
     def examine(
         self, names: Iterable[str | os.PathLike[str]] = (), *, host: Host | HostProfile | None = None
@@ -201,7 +234,7 @@ class Client:
         host = self.devices()
         watch = Watch(progress, cancel)
         found = [self.find(name, channel=pins.get("channel"), anew=True) for name in names]
-        return prepare_all(self._library, found, host, pins, watch)
+        return prepare_all(self._library, found, host, pins, self.settings(**pins), watch)
 
     async def prepare_async(
         self,
@@ -257,7 +290,7 @@ class Client:
             from .recall import Recall
 
             with suppress(MachineError):  # there is nothing to recall where there is no folder for it
-                recall = Recall(name, {**options}, self._home, sources=self._folders)
+                recall = Recall(name, {**options}, self._home, self._machine, sources=self._folders)
         if recall:
             with suppress(NotInstalled, VerificationError, SessionError):  # what was damaged is fetched again
                 if recalled := recall.open():
@@ -306,7 +339,8 @@ class Client:
         from .plan import with_module
 
         watch = Watch(options.get("progress"), options.get("cancel"))
-        loading = Loading(self._library, found, options.get("install", "auto"), watch)
+        settings = self.settings(policy=options.get("policy"), channel=options.get("channel"))
+        loading = Loading(self._library, found, settings, options.get("install"), watch)
         return loading, loading.plan(with_module(host or self.devices(ask=False)), options)
 
     def run(self, name: str | os.PathLike[str], inputs: Mapping[str, Any], **options: Unpack[Loads]) -> Outputs:

@@ -11,6 +11,7 @@ from .plan import Pins, make_plan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..catalog.settings import Effective
     from ..catalog.values.host import Host
     from ..index.client.library import Library
 
@@ -36,7 +37,7 @@ class Filters(TypedDict, total=False):
     """Only models that run here on this device."""
 
 
-def find(library: Library, query: str, host: Callable[[], Host], wanted: Filters) -> list[Match]:
+def find(library: Library, query: str, host: Callable[[], Host], settings: Effective, wanted: Filters) -> list[Match]:
     """Return the models that answer a query, best first; ``host`` is asked only where it matters what runs here.
 
     Raises:
@@ -63,5 +64,6 @@ def find(library: Library, query: str, host: Callable[[], Host], wanted: Filters
     return [
         match._replace(fits=True)
         for each, match in found
-        if each.release and make_plan(Subject.of(each.release), machine, pins, elsewhere=False).here.best
+        if each.release
+        and make_plan(Subject.of(each.release), machine, pins, elsewhere=False, settings=settings).here.best
     ]

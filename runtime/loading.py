@@ -5,7 +5,8 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from ..catalog.errors import NotInstalled, UsageError
+from ..catalog.errors import NotInstalled, Refused, UsageError
+from ..catalog.settings import refuse_larger
 from ..catalog.values.plan import Subject
 from ..catalog.values.progress import ALONE
 from .plan import Pins, make_plan, of_file
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from threading import Event
 
+    from ..catalog.settings import Effective
     from ..catalog.values.host import Host
     from ..catalog.values.model import Variant
     from ..catalog.values.progress import Listener, Watch
@@ -50,10 +52,27 @@ class Prepared(NamedTuple):
 class Loading:
     """One load of a model that was found: what of it is here, the plan, and what is fetched for it."""
 
-    def __init__(self, library: Library, found: Found, install: Install = "auto", watch: Watch = ALONE) -> None:
-        """Load ``found``, a model of ``library``; raise ``UsageError`` where ``install`` is no word for it."""
-        if install not in _INSTALLS:
+    def __init__(
+        self,
+        library: Library,
+        found: Found,
+        settings: Effective,
+        install: Install | None = None,
+        watch: Watch = ALONE,
+    ) -> None:
+        """Load ``found``, a model of ``library``, as ``settings`` have it where ``install`` says nothing.
+
+        Raises:
+            UsageError: ``install`` is no word for it.
+            Refused: the machine policy says another.
+        """
+        if install not in {None, *_INSTALLS}:
             raise UsageError(f"install is {' or '.join(_INSTALLS)}, not {install!r}")
+        held = settings["install"]
+        if install == "auto" and held.origin == "machine policy" and held.value != install:
+            raise Refused(f"{held.where}: install: `auto` is not `{held.value}`")
+        install = install or settings.settings.install
+        self._settings = settings
         self._library = library
         self._found = found
         self._never = install == "never"
@@ -83,10 +102,10 @@ class Loading:
             if not near and self._never:
                 raise _not_installed(self._found, str(self._found))
             if near and len(near) < len(model.variants):
-                plan = make_plan(model._replace(variants=near), host, pins, elsewhere=False)
+                plan = make_plan(model._replace(variants=near), host, pins, elsewhere=False, settings=self._settings)
                 if plan.here.best or self._never:
                     return plan
-        return make_plan(model, host, pins, elsewhere=False)
+        return make_plan(model, host, pins, elsewhere=False, settings=self._settings)
 
     def bring(self, variant: Variant) -> Found:
         """Return the model with every file of ``variant`` at hand.
@@ -102,6 +121,8 @@ class Loading:
             if variant not in self._here():
                 raise _not_installed(found, f"{variant.name} of {found}")
             return found
+        if variant not in self._here():
+            refuse_larger(self._settings, f"{variant.name} of {found}", variant.size_bytes)
         begun = perf_counter()
         brought, count = self._library.bring(found, variant, self._watch)
         self.fetched_bytes += count
@@ -116,7 +137,9 @@ class Loading:
         return found.release.variants if found.release and self._library.is_at_hand(found) else ()
 
 
-def prepare(library: Library, wanted: Iterable[Found], host: Host, pins: Pins, watch: Watch = ALONE) -> list[Prepared]:
+def prepare(  # noqa: PLR0913, PLR0917 - all that a client has
+    library: Library, wanted: Iterable[Found], host: Host, pins: Pins, settings: Effective, watch: Watch = ALONE
+) -> list[Prepared]:
     """Plan releases anew, and then fetch what the plans need.
 
     Where nothing that is installed can run one, what runs it best on this machine is fetched.
@@ -124,6 +147,7 @@ def prepare(library: Library, wanted: Iterable[Found], host: Host, pins: Pins, w
     Raises:
         UsageError: one is a file that no manifest names, or a pin is malformed.
         NothingFits: nothing fits this machine, whatever would be installed.
+        Refused: one is larger than the settings allow.
         Error: what ``Library.bring`` raises.
     """
     plans: list[tuple[Found, Plan, Variant]] = []
@@ -133,9 +157,11 @@ def prepare(library: Library, wanted: Iterable[Found], host: Host, pins: Pins, w
                 f"{found} is a file: it runs where it lies, and needs no pulling",
                 hints=("to have it under a name, put a manifest.toml beside it, and give the folder",),
             )
-        plan = make_plan(Subject.of(found.release), host, pins, elsewhere=True)
+        plan = make_plan(Subject.of(found.release), host, pins, elsewhere=True, settings=settings)
         best = plan.here.best or plan.resolution.best or plan.demand()
-        plans.append((found, plan, best.fitted.variant))
+        variant = best.fitted.variant
+        refuse_larger(settings, f"{variant.name} of {found}", variant.size_bytes)
+        plans.append((found, plan, variant))
     ready: list[Prepared] = []
     for found, plan, variant in plans:
         brought, count = library.bring(found, variant, watch)

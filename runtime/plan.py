@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
 from msgspec.structs import replace
 
-from ..catalog.errors import NothingFits, UsageError
-from ..catalog.policy import policy as policy_named
+from ..catalog.errors import NothingFits, Refused, UsageError
 from ..catalog.resolver.explain import decisive, document, explain, named, planned
+from ..catalog.resolver.offers import names_of, permits
 from ..catalog.resolver.resolution import resolve
+from ..catalog.settings import DevicePolicy, Effective, Layer, Settings
 from ..catalog.values.digest import Digest
 from ..catalog.values.model import Artifact, Variant
 from ..catalog.values.plan import ALL_DELIVERIES, Request, Subject, stamp
@@ -105,14 +106,17 @@ class Plan:
         return f"<Plan {named(self.chosen) if self.chosen else 'of nothing'}>"
 
 
-def make_plan(model: Subject, host: Host, pins: Pins, *, elsewhere: bool) -> Plan:
+def make_plan(model: Subject, host: Host, pins: Pins, *, elsewhere: bool, settings: Effective | None = None) -> Plan:
     """Resolve a model for a host; ``elsewhere`` says that it is another machine, whose best is worth knowing.
+
+    ``settings`` are those that hold together with ``pins``; without them, the defaults.
 
     Raises:
         UsageError: a pin is malformed.
+        Refused: the machine policy rules out the EP that is demanded.
         NothingFits: no device of the host is the one that is demanded.
     """
-    request = _request(pins)
+    request = _request(pins, settings or Effective([Layer("command line", asked(pins))]))
     here = resolve(model, packages(), host, replace(request, deliveries=CARRIED_OUT))
     return Plan(resolve(model, packages(), host, request) if elsewhere else here, here)
 
@@ -140,16 +144,33 @@ def with_module(host: Host) -> Host:
     return replace(host, onnxruntime=replace(host.onnxruntime, module=True, version=ort.__version__, eps=inside))
 
 
-def _request(pins: Pins) -> Request:
-    channel = pins.get("channel")
+def asked(pins: Pins) -> Settings:
+    """Return the settings that are among the pins; raise ``UsageError`` where one is malformed."""
+    channel, policy = pins.get("channel"), pins.get("policy")
     if channel not in {None, *CHANNELS}:
         raise UsageError(f"there is no channel `{channel}`", hints=(f"there are {', '.join(CHANNELS)}",))
-    policy = pins.get("policy")
+    return Settings(
+        policy=DevicePolicy.parse(policy) if policy else None,
+        channels=tuple(each for each in CHANNELS if each == channel) or None,
+    )
+
+
+def _request(pins: Pins, settings: Effective) -> Request:
+    ep = pins.get("ep")
+    limits = settings.ep_limits(asked=ep is not None)
+    if ep is not None:
+        named = [package for package in packages() if ep.lower().partition("@")[0] in names_of(package)]
+        for limit in limits:
+            if named and not any(permits(limit, package) for package in named):
+                is_told = "is not among those allowed" if limit.allowed else "is among those denied"
+                raise Refused(f"{limit.origin}: `{ep}` {is_told}: {', '.join(limit.eps)}")
+    policy = settings["policy"]
     return Request(
-        policy=policy_named(policy) if policy else None,
-        ep=pins.get("ep"),
+        policy=None if policy.origin == "default" else str(policy.value),
+        ep=ep,
         device=pins.get("device"),
         precision=pins.get("precision"),
-        channels=("stable", *(each for each in CHANNELS[1:] if each == channel)),
+        channels=settings.channels,
         deliveries=ALL_DELIVERIES,
+        ep_limits=limits,
     )

@@ -20,6 +20,7 @@ from ..catalog.values.plan import Planned, Request, hangs_on
 from ..index.blobs import write_whole
 from ..index.client.found import Found
 from ..index.home import cache_folder, data_folder
+from ..index.settings import states, variables
 from ..index.store import FolderStore
 from .detect.detector import detect
 from .detect.states import ort_files, state
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..catalog.values.host import Host
+    from ..index.settings import Machine
     from .opening import Opened
     from .plan import Plan
 
@@ -45,6 +47,7 @@ WORDS: Final = {
     "searched": "the devices or their drivers",
     "onnxruntime": "ONNX Runtime",
     "program": "inferry",
+    "settings": "a setting",
 }
 """What is told of facts that changed; of the others nothing needs to be."""
 
@@ -77,7 +80,7 @@ class Recall:
     """The plan for one name under one caller's pins, on this machine as it is now."""
 
     def __init__(
-        self, name: str, asked: Mapping[str, object], home: Path | None, *, sources: list[Path] | None
+        self, name: str, asked: Mapping[str, object], home: Path | None, machine: Machine, *, sources: list[Path] | None
     ) -> None:
         """Look at the machine, and at what was planned before.
 
@@ -85,6 +88,7 @@ class Recall:
             name: as the caller spells it.
             asked: the caller's pins, and more.
             home: the client's.
+            machine: where its settings lie.
             sources: the client's; ``None`` are those that it has by itself.
 
         Raises:
@@ -101,6 +105,7 @@ class Recall:
             for each, fact in {
                 **hangs_on(self.host, Request(), model=""),
                 "onnxruntime files": ort_files(self.host),
+                "settings": [states(machine, home), variables()],
                 "pulled": state(data / "models" / "serial"),
             }.items()
         }

@@ -11,6 +11,7 @@ from .plan import Pins, make_plan
 
 if TYPE_CHECKING:
     from ..catalog.resolver.candidates import Candidate
+    from ..catalog.settings import Effective
     from ..catalog.values.host import Host
     from ..index.client.found import Found
     from ..index.client.library import Library
@@ -51,12 +52,12 @@ class Standing(NamedTuple):
         return [f"versions  {'; '.join(words)}"] if words else []
 
 
-def standing(library: Library, found: Found, host: Host) -> Standing:
+def standing(library: Library, found: Found, host: Host, settings: Effective) -> Standing:
     """Return how a release that was found stands on ``host``; raise what ``Library.versions`` raises."""
     release = found.release
     assert release  # noqa: S101 - a file that no manifest names has no variants
     nearest: dict[str, Candidate] = {}
-    for each in make_plan(Subject.of(release), host, Pins(), elsewhere=False).here.ranked:
+    for each in make_plan(Subject.of(release), host, Pins(), elsewhere=False, settings=settings).here.ranked:
         name = each.fitted.variant.name
         if name not in nearest or _misses(each) < _misses(nearest[name]):
             nearest[name] = each

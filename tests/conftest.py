@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from inferry.catalog.settings import VARIABLES
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -19,3 +21,5 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _at_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INFERRY_HOME", str(home))
+    for name in VARIABLES.values():
+        monkeypatch.delenv(name, raising=False)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .offers import Offer
     from .resolution import Resolution
 
-_ASKED: Final = ("ep", "device", "precision", "channel")
+_ASKED: Final = ("machine-policy", "setting", "ep", "device", "precision", "channel")
 _OF_EACH: Final = ("variant", "precision", "ep", "ep_package", "delivery", "device")
 """What of a plan is told of every candidate, too."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..values.host import Host
     from ..values.package import Build, Delivery, EpPackage, EpRelease
-    from ..values.plan import Request
+    from ..values.plan import EpLimit, Request
 
 NOWHERE: Final = -1
 """The place of a device that a host does not have."""
@@ -88,6 +88,16 @@ def asked(rule: str, observed: str, required: str, *, holds: bool) -> Reason:
     return reason if holds else reason._replace(fix=f"ask for another {rule}")
 
 
+def names_of(package: EpPackage) -> set[str]:
+    """Return all that means a package, in lower case: its EP, its name with and without namespace, its aliases."""
+    return {package.ep.lower(), package.name, package.name.partition("/")[2], *package.aliases}
+
+
+def permits(limit: EpLimit, package: EpPackage) -> bool:
+    """Return whether a limit lets a package be used."""
+    return limit.allowed is not names_of(package).isdisjoint(limit.eps)
+
+
 def _delivery(package: EpPackage, host: Host) -> Delivery:
     """Return how the EP comes to a process on ``host``."""
     it = host.onnxruntime
@@ -124,9 +134,13 @@ def _demands(package: EpPackage, release: EpRelease, delivery: Delivery, request
     """Yield what the request says of a release, whatever the host is."""
     if request.ep is not None:
         name, _, version = request.ep.lower().partition("@")
-        names = {package.ep.lower(), package.name, package.name.partition("/")[2], *package.aliases}
-        holds = name in names and version in {"", release.version}
+        holds = name in names_of(package) and version in {"", release.version}
         yield asked("ep", f"{package.ep} of {package.name} {release.version}", request.ep, holds=holds)
+    for limit in request.ep_limits:
+        holds = permits(limit, package)
+        required = f"{'one' if limit.allowed else 'none'} of {', '.join(limit.eps)}"
+        reason = says(limit.rule, package.ep, required, limit.origin, holds=holds)
+        yield reason if holds or limit.rule == "machine-policy" else reason._replace(fix="change the setting")
     channels = " or ".join(request.channels)
     yield asked("channel", release.channel, channels, holds=release.channel in request.channels)
     can = delivery in request.deliveries

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -44,6 +44,19 @@ class Subject(NamedTuple):
         return " ".join(filter(None, (self.name, self.version)))
 
 
+class EpLimit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which EPs somebody allows, or denies, on this machine."""
+
+    eps: tuple[str, ...]
+    """Names of EPs and packages, and aliases, in lower case."""
+    allowed: bool
+    """Whether these alone are allowed, or these alone are denied."""
+    rule: Literal["machine-policy", "setting"]
+    """What it is called in a verdict."""
+    origin: str
+    """The file and the key that say so."""
+
+
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is asked for. ``None`` asks for nothing."""
 
@@ -58,6 +71,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     deliveries: tuple[Delivery, ...] = ALL_DELIVERIES
     """What whoever asks can carry out."""
     workload: Workload | None = None
+    ep_limits: tuple[EpLimit, ...] = ()
+    """What the settings say of EPs."""
 
 
 class PlannedArtifact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -130,7 +145,7 @@ def hangs_on(host: Host, request: Request, *, model: str, program: str = VERSION
     ``searched``    the kinds of device that were looked for
     ``onnxruntime`` the distributions that brought it, in any order, its version and the EPs inside it
     ``ep_devices``  in any order
-    ``request``     policy and pins, channels, deliveries, workload
+    ``request``     policy and pins, channels, deliveries, workload, what settings say of EPs
     ``model``       the digest of the release document or the file, or the serial of what it was chosen from
     ``program``     the version of this program, with which its table of EP packages comes
     =============== ======================================================================================

@@ -15,7 +15,7 @@ from ...catalog.values.progress import ALONE
 from .pulled import Pulled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from ...catalog.values.model import Variant
     from ...catalog.values.names import Wanted
@@ -49,7 +49,7 @@ class Library:
         """Return the names of all models that are known, sorted."""
         return sorted({*self.pulled.names(), *(name for source in self.sources for name in source.names())})
 
-    def find(self, wanted: Wanted, *, channel: str | None = None, anew: bool = False) -> Found:
+    def find(self, wanted: Wanted, *, channel: str | Collection[str] | None = None, anew: bool = False) -> Found:
         """Return the release that is asked for.
 
         Args:
@@ -154,7 +154,7 @@ class Library:
         record = self.pulled.record(found)
         return Path(record.origin) if record else None
 
-    def _pulled(self, wanted: Wanted, channel: str | None) -> Found | None:
+    def _pulled(self, wanted: Wanted, channel: str | Collection[str] | None) -> Found | None:
         try:
             self._data()
         except MachineError:  # where no folder is for it nothing was pulled
@@ -173,7 +173,7 @@ class Library:
             )
         return next(each for each in here if each.release is chosen)
 
-    def _in(self, source: FolderSource, wanted: Wanted, channel: str | None) -> Found | None:
+    def _in(self, source: FolderSource, wanted: Wanted, channel: str | Collection[str] | None) -> Found | None:
         found = source.find(ModelName(wanted.name))
         if found and found.release:
             choose([found.release], wanted, channel=channel)

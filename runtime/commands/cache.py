@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...catalog.values.answer import Answer
-from ...catalog.values.size import parse_size
+from ...catalog.values.size import Size
 from .pins import listener
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def gc(*, dry_run: bool, max_size: str | None) -> Answer:
     from ..client import Client
     from ..describe import columns, size
 
-    limit = parse_size(max_size) if max_size else None
+    limit = Size.parse(max_size) if max_size else Client().settings()["limits.store_size"].value
     it = Client().cache
     files = it.files()
     found = it.gc(max_bytes=limit, dry_run=dry_run)

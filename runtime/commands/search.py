@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ...catalog.values.answer import Answer
-from ...catalog.values.size import parse_size
+from ...catalog.values.size import Size
 
 
 @click.command()
@@ -31,7 +31,7 @@ def search(query: tuple[str, ...], *, max_size: str | None, limit: int, **filter
     from ..client import Client
     from ..describe import columns, size, terminal_width
 
-    found = Client().search(" ".join(query), max_bytes=parse_size(max_size) if max_size else None, **filters)
+    found = Client().search(" ".join(query), max_bytes=Size.parse(max_size) if max_size else None, **filters)
     shown = found[:limit]
     rows = [(each.name, each.version, "/".join(each.precisions), size(each.size_bytes), each.summary) for each in shown]
     left = len(found) - len(shown)

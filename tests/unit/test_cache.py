@@ -16,7 +16,7 @@ from inferry import Client
 from inferry.catalog.errors import ModelNotFound, NotInstalled, UsageError, VersionNotFound
 from inferry.catalog.values.digest import Digest
 from inferry.catalog.values.progress import Watch
-from inferry.catalog.values.size import parse_size
+from inferry.catalog.values.size import Size
 from inferry.cli import inferry as group
 from inferry.index.leases import lease
 from inferry.index.locks import try_hold
@@ -369,11 +369,11 @@ SIZES = {
 
 @pytest.mark.parametrize(("text", "size"), SIZES.items())
 def test_sizes(text: str, size: int) -> None:
-    assert parse_size(text) == size
+    assert Size.parse(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "GB", "-1", "1e9", "2 G B", "2PB", "1,5GB", "٣", "1" * 99])
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(UsageError) as caught:
-        parse_size(text)
+        Size.parse(text)
     assert caught.value.hints()

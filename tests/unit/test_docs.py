@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import inferry
 from inferry.catalog.policy import POLICIES
 from inferry.catalog.resolver.order import PRECISIONS, Key
+from inferry.catalog.settings import KEYS, ORDER, VARIABLES
 from inferry.cli import inferry as group
 from inferry.runtime.profile import HostProfile
 from inferry.tests.catalogs import host
@@ -77,6 +78,16 @@ def test_the_order_is_told_as_it_is() -> None:
         assert f"| {kind} | {', '.join(precisions)} |" in text
     keys = re.findall(r"^\d\. \*\*(\w+)\*\*", text, re.MULTILINE)
     assert keys == [name for name in Key._fields if name not in {"unfit", "offer", "variant"}]
+
+
+def test_every_setting_has_a_heading_and_every_heading_a_setting() -> None:
+    text = (REFERENCE / "settings.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^### `(.+)`\n((?:(?!#).*\n)*)", text, re.MULTILINE))
+    assert tuple(sections) == KEYS
+    for key, section in sections.items():
+        assert (VARIABLES.get(key) or "no variable") in section
+    order = re.findall(r"^\d\. \*\*(.+?)\*\*", text, re.MULTILINE)
+    assert (*order, "default") == ORDER
 
 
 def test_every_link_leads_somewhere() -> None:

@@ -129,7 +129,7 @@ FAILURES = {
         ("search", "--max-size", "big"),
         2,
         "UsageError",
-        "write a number and a unit: 500MB, 2GB, 1.5TB, or 1GiB of 1024 MiB",
+        "write 2GB, 500 MB, 1GiB, or a number of bytes",
     ),
     "no source": (("search", "--source", "nosuch"), 3, "NotFoundError", "there is built-in"),
     "a device that is not here": (("search", "--device", "luid:0:1"), 4, "NothingFits", None),
