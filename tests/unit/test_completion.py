@@ -29,6 +29,10 @@ WORDS = {
     "nosuch ": [*COMMANDS],
     "plan x --pol": ["--policy"],
     "completion ": [*SHELLS],
+    "run inferry/d": ["inferry/digits"],
+    "plan x --policy prefer-": ["prefer-cpu", "prefer-gpu", "prefer-npu"],
+    "pull x --channel p": ["preview"],
+    "run x --precision int": ["int8", "int4"],
 }
 
 
