@@ -22,6 +22,8 @@ from .catalog.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from click.shell_completion import CompletionItem
+
     from .catalog.values.answer import Answer
     from .catalog.values.progress import Progress
 
@@ -36,6 +38,7 @@ COMMANDS: Final = {
     "providers": ("runtime.commands.providers", "Show what brings execution providers to this machine."),
     "devices": ("runtime.commands.devices", "Show this machine and the devices that models could run on."),
     "config": ("runtime.commands.config", "Show and change settings."),
+    "completion": ("runtime.commands.completion", "Print a script that completes words in a shell."),
 }
 """Each command: the module that is imported when it is called, and its line in the help."""
 SCHEMA_VERSION: Final = 1
@@ -86,6 +89,13 @@ class Commands(click.Group):
         command.short_help = line
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Name the commands without importing them."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """List the commands without importing them."""
         with formatter.section("Commands"):
@@ -95,6 +105,8 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Remember how to answer, in case the arguments are wrong: then no option is read any more."""
+        if ctx.resilient_parsing:  # a shell asks for completion: nothing is wrong yet
+            return super().resolve_command(ctx, args)
         ctx.meta["json"] = "--json" in args
         ctx.meta["progress"] = None if ctx.meta["json"] else Teller()
         if args[0] not in COMMANDS:

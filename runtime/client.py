@@ -93,6 +93,10 @@ class Client:
 
         return Cache(self._library.pulled)
 
+    def names(self) -> list[str]:
+        """Return the names of all models that are known, of sources and of what was pulled, sorted."""
+        return self._library.names()
+
     def find(self, name: str | os.PathLike[str], *, channel: str | None = None, anew: bool = False) -> Found:
         """Find a model, without opening it; raises what ``load`` does of names, paths and manifests.
 

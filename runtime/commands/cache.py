@@ -113,6 +113,7 @@ def gc(*, dry_run: bool, max_size: str | None) -> Answer:
         lines=(*columns(rows), f"{'would free' if dry_run else 'freed'} {size(plan.bytes_freed)}{more}"),
         document={
             "dry_run": dry_run,
+            "limit_bytes": limit,
             "goes": [_item(item, files) for item in plan.goes],
             "stays": [_item(item, files) for item in plan.stays],
             "bytes_freed": plan.bytes_freed,
@@ -120,7 +121,11 @@ def gc(*, dry_run: bool, max_size: str | None) -> Answer:
         },
         notes=(
             *((f"stays: {stays}",) if stays else ()),
-            *((f"{size(left)} stay, more than {max_size}: they are leased, or were used just now",) if over else ()),
+            *(
+                (f"{size(left)} stay, more than {size(limit or 0)}: they are leased, or were used just now",)
+                if over
+                else ()
+            ),
         ),
         details=tuple(
             f"stays, {item.why}: {size(item.blob.size_bytes)} {_named(item.blob.digest, files)}" for item in plan.stays

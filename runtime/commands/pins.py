@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from ..offers import offers
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,12 +21,14 @@ _PINS: Final = (
     ("--precision", "PRECISION", "Only this precision, such as fp16."),
     ("--channel", "CHANNEL", "Releases of this channel too, of models and packages: preview or test."),
 )
+_OFFERED: Final = {"--policy", "--precision", "--channel"}
 
 
 def pins(function: _Function) -> _Function:
     """Give a command the flags; they come to it as keywords, ``None`` where they are not given."""
     for flag, metavar, words in reversed(_PINS):
-        function = click.option(flag, metavar=metavar, help=words)(function)
+        offered = offers(flag[2:]) if flag in _OFFERED else None
+        function = click.option(flag, metavar=metavar, help=words, shell_complete=offered)(function)
     return function
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from ...catalog.values.answer import Answer
+from ..offers import offers
 from .pins import pins
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=offers("model"))
 @pins
 @click.option("--host", metavar="FILE", help="Plan for the machine of a host profile instead of this one.")
 @click.option("--explain", is_flag=True, help="Show every candidate with what speaks against it.")

@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from ...catalog.values.answer import Answer
+from ..offers import offers
 from .pins import listener, pins
 
 
 @click.command()
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=offers("model"))
 @pins
 def pull(names: tuple[str, ...], **pinned: Any) -> Answer:  # noqa: ANN401 - see pins
     """Fetch what models need on this machine, so that they run from here. NAME may be a folder with a manifest, too.

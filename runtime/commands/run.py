@@ -9,11 +9,12 @@ import click
 
 from ...catalog.errors import UsageError
 from ...catalog.values.answer import Answer
+from ..offers import offers
 from .pins import listener, pins
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=offers("model"))
 @click.option(
     "--input",
     "given",

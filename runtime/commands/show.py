@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from ...catalog.values.answer import Answer
+from ..offers import offers
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=offers("model"))
 def show(name: str) -> Answer:
     """Show what a model takes and returns. NAME is a model's name, an ONNX file, or a folder with a model.
 

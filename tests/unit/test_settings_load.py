@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
 
 from inferry import Client
 from inferry.catalog.errors import NothingFits, NotInstalled, Refused, UsageError
+from inferry.cli import inferry as group
 from inferry.index.settings import Machine
 from inferry.tests.shelves import ONES, publish
 
@@ -71,3 +74,15 @@ def test_a_setting_that_changed_makes_a_new_plan_and_it_is_said(client: Client, 
     assert any("machine-policy" in hint for hint in caught.value.hints())
     with pytest.raises(Refused, match=r"policy\.toml: eps\.deny: `cpu` is among those denied"):
         client.load("acme/add", ep="cpu")
+
+
+def test_a_collection_takes_its_limit_from_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INFERRY_HOME", str(tmp_path / "home"))
+    run = CliRunner().invoke
+    assert run(group, ["pull", "inferry/digits"]).exit_code == 0
+    assert json.loads(run(group, ["cache", "gc", "--dry-run", "--json"]).stdout)["limit_bytes"] is None
+    assert run(group, ["config", "set", "limits.store_size", "2kB"]).exit_code == 0
+    told = run(group, ["cache", "gc", "--dry-run"])
+    assert "stay, more than 2 kB: they are leased, or were used just now" in told.stderr
+    told = run(group, ["cache", "gc", "--dry-run", "--max-size", "1GB", "--json"])
+    assert json.loads(told.stdout)["limit_bytes"] == 10**9
