@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from threading import Event
 
-    from ..catalog.settings import Effective
+    from ..catalog.settings import Effective, Install, Settings
     from ..catalog.values.host import Host
     from ..catalog.values.match import Match
     from ..catalog.values.progress import Listener
@@ -64,8 +64,8 @@ class Client:
         self._home = None if home is None else Path(home)
         self._machine = machine or this_machine()
 
-    def settings(self, **pins: Unpack[Pins]) -> Effective:
-        """Return the settings that hold, read anew; ``pins`` are those of the command line.
+    def settings(self, given: Settings | None = None, /, **pins: Unpack[Pins]) -> Effective:
+        """Return the settings that hold, read anew; ``given`` and ``pins`` are those of the command line.
 
         Raises:
             UsageError: a pin is malformed.
@@ -76,7 +76,8 @@ class Client:
         from ..catalog.settings import Effective, Layer
         from .plan import asked
 
-        return Effective([Layer("command line", asked(pins)), *layers(self._machine, self._home)])
+        told = [Layer("command line", each) for each in (given, asked(pins)) if each]
+        return Effective([*told, *layers(self._machine, self._home)])
 
     @cached_property
     def _library(self) -> Library:
@@ -97,13 +98,21 @@ class Client:
         """Return the names of all models that are known, of sources and of what was pulled, sorted."""
         return self._library.names()
 
-    def find(self, name: str | os.PathLike[str], *, channel: str | None = None, anew: bool = False) -> Found:
+    def find(
+        self,
+        name: str | os.PathLike[str],
+        *,
+        channel: str | None = None,
+        anew: bool = False,
+        install: Install | None = None,
+    ) -> Found:
         """Find a model, without opening it; raises what ``load`` does of names, paths and manifests.
 
         Args:
             name: as ``load`` takes it.
             channel: releases of this channel will do, too.
             anew: ask the sources before what was pulled.
+            install: with ``never``, of what was pulled the newest that is still here; without one, as settings say.
         """
         if not isinstance(name, str) or is_path(name):
             from ..index.client.source import find_path
@@ -112,7 +121,8 @@ class Client:
         wanted, settings = parse_request(name), self.settings(channel=channel)
         if wanted.channel:
             refuse_channel(settings, name, wanted.channel)
-        found = self._library.find(wanted, channel=settings.channels, anew=anew)
+        here = (install or settings.settings.install) == "never"
+        found = self._library.find(wanted, channel=settings.channels, anew=anew, here=here)
         if found.release:
             refuse_channel(settings, name, found.release.channel)
         return found
@@ -210,7 +220,7 @@ class Client:
 
         there = _host(host) or self.devices()
         plans = [self.plan(name, host=there) for name in names or self._library.names()]
-        return examine(there, plans, here=host is None, home=self._home)
+        return examine(there, plans, self.settings(), here=host is None, home=self._home)
 
     def prepare(
         self,
@@ -299,7 +309,7 @@ class Client:
             with suppress(NotInstalled, VerificationError, SessionError):  # what was damaged is fetched again
                 if recalled := recall.open():
                     return self._recalled(recalled, perf_counter() - begun, options)
-        found = self.find(name, channel=options.get("channel"))
+        found = self.find(name, channel=options.get("channel"), install=options.get("install"))
         return self._open(found, options, recall, resolve_s=perf_counter() - begun)
 
     def open(self, found: Found, **options: Unpack[Loads]) -> Model:

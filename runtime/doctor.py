@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..catalog.compat import shut
 from ..catalog.errors import MachineError
 from ..catalog.resolver.explain import decisive
-from ..catalog.resolver.offers import NOWHERE
+from ..catalog.resolver.offers import NOWHERE, names_of
+from ..ep_packages.table import packages
 from ..index.home import cache_folder, data_folder
 from .describe import size
 from .variables import QUIET
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..catalog.resolver.candidates import Candidate
+    from ..catalog.settings import Effective
     from ..catalog.values.host import Host
     from .plan import Plan
 
@@ -42,16 +45,24 @@ class Finding(NamedTuple):
     """One thing to do; empty where nothing helps."""
 
 
-def examine(host: Host, plans: Iterable[Plan], *, here: bool = False, home: Path | None = None) -> list[Finding]:
+def examine(
+    host: Host,
+    plans: Iterable[Plan],
+    settings: Effective | None = None,
+    *,
+    here: bool = False,
+    home: Path | None = None,
+) -> list[Finding]:
     """Return what is found of a machine, and of plans made for it with every delivery allowed; the worst first.
 
-    ``here`` says that it is this machine, whose folders (below ``home``) and environment are looked at too.
+    ``here`` says that it is this machine: its folders (below ``home``), ``settings`` and environment are looked at too.
     """
     found = [*_onnxruntime(host), *_nodes(host)]
     for plan in plans:
         found += _too_old(plan)
         found += _why_the_cpu(host, plan)
     if here:
+        found += _meaningless(settings) if settings else ()
         stores = [each for folder in FOLDERS for each in _store(partial(folder, home))]
         found += {each.rule: each for each in stores}.values()  # they mostly lie on one disk
         found.append(_telemetry())
@@ -115,6 +126,18 @@ def _store(folder: Callable[[], Path]) -> Iterator[Finding]:
     if free < LOW_BYTES:
         message = f"The disk of {wanted} has {size(free)} free, less than {size(LOW_BYTES)}."
         yield Finding("disk-low", wrong=True, message=message, fix=fix)
+
+
+def _meaningless(settings: Effective) -> Iterator[Finding]:
+    """Yield the words of a setting that name no EP: what they were to forbid is not forbidden."""
+    known = {word for package in packages() for word in names_of(package)}
+    for limit in settings.ep_limits():
+        for word in limit.eps:
+            if word not in known:
+                near = get_close_matches(word, known, n=1)
+                fix = f"write {near[0]}" if near else "see `inferry providers list`"
+                message = f"{limit.origin}: `{word}` is no execution provider and no package that is known."
+                yield Finding("setting-unknown-ep", wrong=True, message=message, fix=fix)
 
 
 def _telemetry() -> Finding:

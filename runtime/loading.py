@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..catalog.errors import NotInstalled, Refused, UsageError
-from ..catalog.settings import refuse_larger
+from ..catalog.settings import Install, refuse_larger
 from ..catalog.values.plan import Subject
 from ..catalog.values.progress import ALONE
 from .plan import Pins, make_plan, of_file
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ..index.client.library import Library
     from .plan import Plan
 
-Install = Literal["auto", "never"]
 _INSTALLS: Final = ("auto", "never")
 
 

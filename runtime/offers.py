@@ -5,17 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..catalog.errors import Error
+from ..catalog.values.names import is_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import click
+    from click.shell_completion import CompletionItem
 
 
 def _models() -> Iterable[str]:
     from .client import Client
 
     return Client().names()
+
+
+def _pulled() -> Iterable[str]:
+    from .client import Client
+
+    return sorted({each.name for each in Client().cache.holdings().models})
 
 
 def _policies() -> Iterable[str]:
@@ -38,16 +46,51 @@ def _channels() -> Iterable[str]:
     return CHANNELS
 
 
-_KINDS = {"model": _models, "policy": _policies, "precision": _precisions, "channel": _channels}
+def _eps() -> Iterable[str]:
+    from ..ep_packages.table import packages
+
+    return sorted({word for package in packages() for word in (*package.aliases, package.ep)})
 
 
-def offers(kind: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return what click asks for the values of a ``model``, ``policy``, ``precision`` or ``channel``."""
+def _devices() -> Iterable[str]:
+    from ..catalog.selectors import VENDORS
 
-    def found(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    return ("cpu", "gpu", "npu", *VENDORS)
+
+
+def _keys() -> Iterable[str]:
+    from ..catalog.settings import KEYS
+
+    return KEYS
+
+
+_KINDS = {
+    "model": _models,
+    "pulled": _pulled,
+    "policy": _policies,
+    "ep": _eps,
+    "device": _devices,
+    "precision": _precisions,
+    "channel": _channels,
+    "setting": _keys,
+}
+
+
+def offers(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Return what click asks for the values of a kind: a ``file``, or one of those above.
+
+    Where a model is wanted, what begins as a path is left to the shell, which knows the files.
+    """
+
+    def found(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        if kind == "file" or (kind == "model" and is_path(incomplete)):
+            return [CompletionItem(incomplete, type="file")]
         try:
-            return [each for each in _KINDS[kind]() if each.startswith(incomplete)]
+            told = [*_KINDS[kind]()]
         except (Error, OSError):
             return []
+        return [CompletionItem(each) for each in told if each.startswith(incomplete)]
 
     return found

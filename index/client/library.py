@@ -49,13 +49,21 @@ class Library:
         """Return the names of all models that are known, sorted."""
         return sorted({*self.pulled.names(), *(name for source in self.sources for name in source.names())})
 
-    def find(self, wanted: Wanted, *, channel: str | Collection[str] | None = None, anew: bool = False) -> Found:
+    def find(
+        self,
+        wanted: Wanted,
+        *,
+        channel: str | Collection[str] | None = None,
+        anew: bool = False,
+        here: bool = False,
+    ) -> Found:
         """Return the release that is asked for.
 
         Args:
             wanted: without a version, what was pulled, else the newest stable release.
             channel: releases of this channel will do, too.
             anew: ask the sources first, and what was pulled only for what they do not have.
+            here: of what was pulled, take what is still here before what was collected since.
 
         Raises:
             ModelNotFound: nobody knows the model.
@@ -72,7 +80,7 @@ class Library:
         none: VersionNotFound | None = None
         for source in (*self.sources, None) if anew else (None, *self.sources):
             try:
-                found = self._in(source, wanted, channel) if source else self._pulled(wanted, channel)
+                found = self._in(source, wanted, channel) if source else self._pulled(wanted, channel, here=here)
             except VersionNotFound as error:
                 none = none or error
             else:
@@ -154,16 +162,23 @@ class Library:
         record = self.pulled.record(found)
         return Path(record.origin) if record else None
 
-    def _pulled(self, wanted: Wanted, channel: str | Collection[str] | None) -> Found | None:
+    def _pulled(self, wanted: Wanted, channel: str | Collection[str] | None, *, here: bool) -> Found | None:
         try:
             self._data()
         except MachineError:  # where no folder is for it nothing was pulled
             return None
-        here = self.pulled.find(wanted.name)
-        releases = [each.release for each in here if each.release]
-        if not here:
+        found = self.pulled.find(wanted.name)
+        if not found:
             return None
-        if wanted.spelled:
+        if here:
+            with suppress(VersionNotFound):
+                return self._chosen([each for each in found if self.pulled.variants(each)], wanted, channel)
+        return self._chosen(found, wanted, channel)
+
+    @staticmethod
+    def _chosen(found: Sequence[Found], wanted: Wanted, channel: str | Collection[str] | None) -> Found:
+        releases = [each.release for each in found if each.release]
+        if wanted.spelled or not releases:
             chosen = choose(releases, wanted, channel=channel)
         else:  # whoever pulled a preview asked for it
             chosen = next(
@@ -171,7 +186,7 @@ class Library:
                 for which in ("stable", "preview", "test")
                 if (there := [each for each in releases if each.channel == which])
             )
-        return next(each for each in here if each.release is chosen)
+        return next(each for each in found if each.release is chosen)
 
     def _in(self, source: FolderSource, wanted: Wanted, channel: str | Collection[str] | None) -> Found | None:
         found = source.find(ModelName(wanted.name))

@@ -9,6 +9,7 @@ import click
 
 from ...catalog.values.answer import Answer
 from ...catalog.values.size import Size
+from ..offers import offers
 from .pins import listener
 
 if TYPE_CHECKING:
@@ -96,11 +97,15 @@ def gc(*, dry_run: bool, max_size: str | None) -> Answer:
 
     For example: inferry cache gc --dry-run
     """
+    from ...catalog.settings import Limits, Settings
     from ..client import Client
     from ..describe import columns, size
 
-    limit = Size.parse(max_size) if max_size else Client().settings()["limits.store_size"].value
-    it = Client().cache
+    client = Client()
+    given = Limits(store_size=Size.parse(max_size) if max_size else None)
+    held = client.settings(Settings(limits=given))
+    limit = given.store_size or held["limits.store_size"].value
+    it = client.cache
     files = it.files()
     found = it.gc(max_bytes=limit, dry_run=dry_run)
     plan, left = found.plan, sum(item.blob.size_bytes for item in found.plan.stays if item.kind == "blob")
@@ -134,7 +139,7 @@ def gc(*, dry_run: bool, max_size: str | None) -> Answer:
 
 
 @cache.command()
-@click.argument("names", nargs=-1, required=True, metavar="NAME[@V]...")
+@click.argument("names", nargs=-1, required=True, metavar="NAME[@V]...", shell_complete=offers("pulled"))
 def remove(names: tuple[str, ...]) -> Answer:
     """Forget models, and remove what no other needs.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...catalog.values.answer import Answer
+from ..offers import offers
 
 if TYPE_CHECKING:
     from ...catalog.settings import Effective, Value
@@ -34,7 +35,7 @@ def show(*, origin: bool) -> Answer:
 
 
 @config.command()
-@click.argument("key")
+@click.argument("key", shell_complete=offers("setting"))
 def get(key: str) -> Answer:
     """Show the value that holds of one setting, spelled as `config set` takes it.
 
@@ -54,7 +55,7 @@ def get(key: str) -> Answer:
 
 
 @config.command(name="set")
-@click.argument("key")
+@click.argument("key", shell_complete=offers("setting"))
 @click.argument("value")
 def set_(key: str, value: str) -> Answer:
     """Set KEY in the user's file. VALUE is one text, of a list with commas between its items.
@@ -67,7 +68,7 @@ def set_(key: str, value: str) -> Answer:
 
 
 @config.command()
-@click.argument("key")
+@click.argument("key", shell_complete=offers("setting"))
 def unset(key: str) -> Answer:
     """Take KEY out of the user's file.
 

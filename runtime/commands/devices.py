@@ -5,10 +5,17 @@ from __future__ import annotations
 import click
 
 from ...catalog.values.answer import Answer
+from ..offers import offers
 
 
 @click.command()
-@click.option("--save", "file", metavar="FILE", help="Write it into FILE, a host profile that other commands plan for.")
+@click.option(
+    "--save",
+    "file",
+    metavar="FILE",
+    shell_complete=offers("file"),
+    help="Write it into FILE, a host profile that other commands plan for.",
+)
 @click.option("--ask-again", is_flag=True, help="Ask ONNX Runtime for its EP devices, even if that failed before.")
 def devices(file: str | None, *, ask_again: bool) -> Answer:
     """Show this machine: platform, memory, ONNX Runtime, devices, drivers. With -v, where each was read.

@@ -5,13 +5,19 @@ from __future__ import annotations
 import click
 
 from ...catalog.values.answer import Answer
+from ..offers import offers
 
 BROKEN = 7
 
 
 @click.command()
-@click.argument("names", nargs=-1)
-@click.option("--host", metavar="FILE", help="Examine the machine of a host profile instead of this one.")
+@click.argument("names", nargs=-1, shell_complete=offers("model"))
+@click.option(
+    "--host",
+    metavar="FILE",
+    shell_complete=offers("file"),
+    help="Examine the machine of a host profile instead of this one.",
+)
 def doctor(names: tuple[str, ...], host: str | None) -> Answer:
     """Say what is wrong on this machine and what to do, and why models run on the CPU.
 

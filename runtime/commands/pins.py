@@ -21,14 +21,12 @@ _PINS: Final = (
     ("--precision", "PRECISION", "Only this precision, such as fp16."),
     ("--channel", "CHANNEL", "Releases of this channel too, of models and packages: preview or test."),
 )
-_OFFERED: Final = {"--policy", "--precision", "--channel"}
 
 
 def pins(function: _Function) -> _Function:
     """Give a command the flags; they come to it as keywords, ``None`` where they are not given."""
     for flag, metavar, words in reversed(_PINS):
-        offered = offers(flag[2:]) if flag in _OFFERED else None
-        function = click.option(flag, metavar=metavar, help=words, shell_complete=offered)(function)
+        function = click.option(flag, metavar=metavar, help=words, shell_complete=offers(flag[2:]))(function)
     return function
 
 

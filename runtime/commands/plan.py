@@ -14,7 +14,12 @@ from .pins import pins
 @click.command()
 @click.argument("name", shell_complete=offers("model"))
 @pins
-@click.option("--host", metavar="FILE", help="Plan for the machine of a host profile instead of this one.")
+@click.option(
+    "--host",
+    metavar="FILE",
+    shell_complete=offers("file"),
+    help="Plan for the machine of a host profile instead of this one.",
+)
 @click.option("--explain", is_flag=True, help="Show every candidate with what speaks against it.")
 def plan(name: str, *, host: str | None, explain: bool, **pinned: Any) -> Answer:  # noqa: ANN401 - see pins
     """Show what would be run on this machine and why; nothing is fetched, installed or run.

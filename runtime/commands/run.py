@@ -23,7 +23,12 @@ from .pins import listener, pins
     help="A value for an input, once for each: a file (.npy, .npz, .json or a picture), - for stdin, or random[:SEED]. "
     "For an input of texts: the text itself, or @FILE.",
 )
-@click.option("--output", metavar="FILE", help="Write the outputs into FILE, by its ending: .npy, .npz or .json.")
+@click.option(
+    "--output",
+    metavar="FILE",
+    shell_complete=offers("file"),
+    help="Write the outputs into FILE, by its ending: .npy, .npz or .json.",
+)
 @pins
 def run(name: str, given: tuple[str, ...], output: str | None, **pinned: Any) -> Answer:  # noqa: ANN401 - see pins
     """Run a model once. NAME is a model's name, an ONNX file, or a folder with a model.

@@ -8,14 +8,27 @@ import click
 
 from ...catalog.values.answer import Answer
 from ...catalog.values.size import Size
+from ..offers import offers
 
 
 @click.command()
 @click.argument("query", nargs=-1)
 @click.option("--task", metavar="TASK", help="Only models for this task, such as image-classification.")
-@click.option("--precision", metavar="PRECISION", help="Only models with a variant in it, such as fp16.")
-@click.option("--ep", metavar="EP", help="Only models that run here on this execution provider.")
-@click.option("--device", metavar="DEVICE", help="Only models that run here on this device: cpu, gpu, npu, a vendor.")
+@click.option(
+    "--precision",
+    metavar="PRECISION",
+    shell_complete=offers("precision"),
+    help="Only models with a variant in it, such as fp16.",
+)
+@click.option(
+    "--ep", metavar="EP", shell_complete=offers("ep"), help="Only models that run here on this execution provider."
+)
+@click.option(
+    "--device",
+    metavar="DEVICE",
+    shell_complete=offers("device"),
+    help="Only models that run here on this device: cpu, gpu, npu, a vendor.",
+)
 @click.option("--license", metavar="LICENSE", help="Only models under this SPDX licence expression.")
 @click.option("--max-size", metavar="SIZE", help="Only models that are no larger, such as 2GB.")
 @click.option("--fits", is_flag=True, help="Only models that run here, with what is installed.")

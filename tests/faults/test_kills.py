@@ -127,9 +127,8 @@ def test_a_collection_that_is_killed_removes_nothing_that_has_a_name(shelf: Path
     code = f"""
 from pathlib import Path
 from inferry.index.client.pulled import Pulled
-from inferry.index.collect import execute, plan_gc
-pulled = Pulled(Path({str(home / "data")!r}))
-execute(pulled.store, plan_gc(pulled.store, pulled.keeps(), recent_s=0))
+from inferry.index.client.cache import Cache
+Cache(Pulled(Path({str(home / "data")!r}))).gc(recent_s=-1)
 """
     named = held(home)
 

@@ -133,7 +133,7 @@ def test_what_is_damaged_is_named_and_fetched_again(client: Client, home: Path) 
     assert {each.stage for each in told} == {"verify"}
     assert here(client)["acme/add@=2.0.0"] == ()
     with pytest.raises(NotInstalled):
-        client.load("acme/add", install="never")
+        client.load("acme/add@=2.0.0", install="never")
     with client.load("acme/add") as model:
         assert model.opening.fetched_bytes == len(good)
     assert path.read_bytes() == good
@@ -170,6 +170,23 @@ def test_over_the_limit_what_rested_longest_goes_and_its_record_is_right(client:
     with client.load("acme/add@=1.1.0") as model:
         assert model.opening.fetched_bytes == len(FP32["1.1.0"])
     assert here(client)["acme/add@=1.1.0"] == ("fp32",)
+
+
+def test_where_nothing_may_be_fetched_the_newest_that_is_still_here_runs(client: Client, shelf: Path) -> None:
+    client.cache.remove("acme/other")
+    newest = next(each for each in pulled(client).find("acme/add") if each.release and each.release.version == "2.0.0")
+    store = pulled(client).store
+    for blob in [*store.blobs()]:
+        if newest.release and blob.digest in {each.artifact.digest for each in newest.release.variants}:
+            store.drop(blob)
+    with client.load("acme/add", install="never") as model:
+        assert model.release
+        assert model.release.version == "1.1.0"
+    with pytest.raises(NotInstalled, match=r"acme/add@=2\.0\.0"):
+        client.load("acme/add@2", install="never")
+    with Client(home=client._home, sources=[shelf / "2.0.0"]).load("acme/add") as model:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        assert model.release
+        assert model.release.version == "2.0.0"
 
 
 def test_what_is_leased_or_was_just_used_stays_over_any_limit(client: Client, home: Path) -> None:

@@ -30,6 +30,12 @@ WORDS = {
     "plan x --pol": ["--policy"],
     "completion ": [*SHELLS],
     "run inferry/d": ["inferry/digits"],
+    "plan x --ep openv": ["openvino"],
+    "search --ep Web": ["WebGpuExecutionProvider"],
+    "search --device nv": ["nvidia"],
+    "doctor inferry/d": ["inferry/digits"],
+    "cache remove ": [],
+    "config get limits.": ["limits.model_size", "limits.store_size"],
     "plan x --policy prefer-": ["prefer-cpu", "prefer-gpu", "prefer-npu"],
     "pull x --channel p": ["preview"],
     "run x --precision int": ["int8", "int4"],
@@ -45,6 +51,24 @@ def test_the_program_answers_what_bash_asks(typed: str, wanted: list[str]) -> No
     )
     assert told.stdout.split() == [f"plain,{word}" for word in wanted]
     assert not told.stderr
+
+
+@pytest.mark.parametrize("typed", ["plan x --host la", "run ./mod", "run x --output o", "devices --save x"])
+def test_files_are_left_to_the_shell(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = f"inferry {typed}"
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    told = CliRunner().invoke(group, [], prog_name="inferry", env={"_INFERRY_COMPLETE": "bash_complete"})
+    assert told.stdout == f"file,{typed.rpartition(' ')[2]}\n"
+
+
+def test_what_was_pulled_is_offered_for_removal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("INFERRY_HOME", str(tmp_path))
+    assert CliRunner().invoke(group, ["pull", "inferry/digits"]).exit_code == 0
+    monkeypatch.setenv("COMP_WORDS", "inferry cache remove inf")
+    monkeypatch.setenv("COMP_CWORD", "3")
+    told = CliRunner().invoke(group, [], prog_name="inferry", env={"_INFERRY_COMPLETE": "bash_complete"})
+    assert told.stdout == "plain,inferry/digits\n"
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from inferry.catalog.resolver.resolution import resolve
+from inferry.catalog.settings import Effective, Layer, parse_settings
 from inferry.catalog.values.graph import Graph, Operator
 from inferry.catalog.values.host import Distribution, Host, OrtFacts
 from inferry.catalog.values.plan import Request
@@ -142,6 +143,16 @@ def test_where_nothing_can_be_written_it_is_told(tmp_path: Path, monkeypatch: py
     monkeypatch.delenv("INFERRY_HOME")
     monkeypatch.setattr("platformdirs.user_cache_path", Mock(side_effect=RuntimeError("nobody's home")))
     assert examine(host(), [], here=True)[0][:4] == ("store-unwritable", True, "nobody's home.", "set INFERRY_HOME")
+
+
+def test_a_word_that_forbids_nothing_is_told() -> None:
+    given = parse_settings('eps.allow = ["cpu", "acme"]\neps.deny = ["openvio"]', where="")
+    policy = Effective([Layer("machine policy", given, "policy.toml")])
+    told = "is no execution provider and no package that is known."
+    assert [each[2:] for each in examine(host(), [], policy, here=True) if each.rule == "setting-unknown-ep"] == [
+        (f"policy.toml: eps.allow: `acme` {told}", "see `inferry providers list`"),
+        (f"policy.toml: eps.deny: `openvio` {told}", "write openvino"),
+    ]
 
 
 def test_a_disk_that_is_nearly_full_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,3 +86,11 @@ def test_a_collection_takes_its_limit_from_the_settings(tmp_path: Path, monkeypa
     assert "stay, more than 2 kB: they are leased, or were used just now" in told.stderr
     told = run(group, ["cache", "gc", "--dry-run", "--max-size", "1GB", "--json"])
     assert json.loads(told.stdout)["limit_bytes"] == 10**9
+    (tmp_path / "machine").mkdir()
+    policy(tmp_path, "[limits]\nstore_size = 3000")
+    monkeypatch.setattr("inferry.runtime.client.this_machine", lambda: Machine(tmp_path / "machine"))
+    told = run(group, ["cache", "gc", "--max-size", "1GB"])
+    assert told.exit_code == 8
+    assert "policy.toml: limits.store_size: 1GB is more than 3kB" in told.stderr
+    told = run(group, ["cache", "gc", "--dry-run", "--max-size", "1kB", "--json"])
+    assert json.loads(told.stdout)["limit_bytes"] == 1000
