@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, get_args, get_origin
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, Union, get_args, get_origin
 
 import msgspec
 
@@ -41,7 +41,7 @@ def wrong(error: msgspec.ValidationError) -> Wrong:
 
 def all_wrong(data: Any, kind: Any, decode: Decode, path: str = "") -> Iterator[Wrong]:  # noqa: ANN401 - any document
     """Yield every field of ``data`` that cannot be one of ``kind``; msgspec itself stops at the first."""
-    options = [each for each in get_args(kind) if each is not NoneType] if get_origin(kind) is UnionType else [kind]
+    options = [each for each in _options(kind) if each is not NoneType]
     if len(options) > 1 and _is_table(data):  # of several tables one is meant by its tag
         options = [each for each in options if _is_struct(each) and _is_tagged(data, each)] or options
     if len(options) == 1 and _is_table(data) and _is_struct(options[0]):
@@ -51,6 +51,58 @@ def all_wrong(data: Any, kind: Any, decode: Decode, path: str = "") -> Iterator[
             yield from all_wrong(item, args[0], decode, f"{path}[{place}]")
     else:
         yield from _itself(data, kind, decode, path)
+
+
+class _Beyond(Exception):
+    """What must be read whole says more than is known."""
+
+
+def known(data: Any, kind: Any, *, whole: type, parts: tuple[type, ...]) -> Any:  # noqa: ANN401 - any document
+    """Return ``data`` without what ``kind`` has no field for, and without tables of a union that no tag of it names.
+
+    Below ``whole`` nothing may be left out: where something would have to be, the one of ``parts`` around it is; and
+    where it is in none of these, it stays, so that whoever converts it refuses it.
+    """
+    try:
+        return _known(data, kind, whole, parts, within=False)
+    except _Beyond:
+        return data
+
+
+def _known(data: Any, kind: Any, whole: type, parts: tuple[type, ...], *, within: bool) -> Any:  # noqa: ANN401
+    options = [each for each in _options(kind) if each is not NoneType]
+    if len(options) > 1 and _is_table(data):
+        options = [each for each in options if _is_struct(each) and _is_tagged(data, each)] or options
+    it = options[0]
+    if _is_table(data) and _is_struct(it):
+        fields = {field.encode_name: field for field in msgspec.structs.fields(it)}
+        within = within or issubclass(it, whole)
+        if within and not {*data} <= {*fields}:
+            raise _Beyond
+        tag = it.__struct_config__.tag_field
+        return {
+            name: _known(held, fields[name].type, whole, parts, within=within) if name in fields else held
+            for name, held in data.items()
+            if name in fields or name == tag
+        }
+    if _is_list(data) and len(args := get_args(it)) == 2 and args[1] is ...:  # noqa: PLR2004
+        return [*_items(data, args[0], whole, parts, within=within)]
+    return data
+
+
+def _items(data: list[Any], kind: Any, whole: type, parts: tuple[type, ...], *, within: bool) -> Iterator[Any]:  # noqa: ANN401
+    options = _options(kind)
+    tagged = all(_is_struct(each) and each.__struct_config__.tag_field for each in options)
+    for item in data:
+        if tagged and _is_table(item) and not any(_is_tagged(item, each) for each in options):
+            if within:
+                raise _Beyond
+            continue
+        try:
+            yield _known(item, kind, whole, parts, within=within)
+        except _Beyond:
+            if kind not in parts:
+                raise
 
 
 def lines(text: str) -> dict[str, int]:
@@ -124,6 +176,10 @@ def _path(header: str, counts: dict[str, int]) -> str:
         path = f"{path}.{part}".lstrip(".")
         path = f"{path}[{counts[path]}]" if path in counts else path
     return f"{path}.{last}".lstrip(".")
+
+
+def _options(kind: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as above
+    return get_args(kind) if get_origin(kind) in {Union, UnionType} else (kind,)
 
 
 def _is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:

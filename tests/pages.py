@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,11 +14,13 @@ from click.testing import CliRunner
 
 import inferry as door
 from inferry.catalog import errors
-from inferry.catalog.values import location, model, picture
+from inferry.catalog.values import document, link, location, model, picture
 from inferry.cli import inferry
+from inferry.index import wire
 from inferry.tests.answers import ANSWERS, profile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs/reference"
@@ -96,17 +100,45 @@ def _classes(module: ModuleType) -> list[Described]:
 
 
 def manifest() -> str:
-    text = """# Manifests
+    head = """# Manifests
 
 A release is a folder with a `manifest.toml` and the files that it names. What is unknown, missing or wrong in it is an
 error that names the field, such as `variants[0].artifact.digest`.
 """
-    for name, said, rows in [*_classes(model)[::-1], *_classes(location), *_classes(picture)[::-1]]:
+    return _tables(head, [*_classes(model)[::-1], *_classes(location), *_classes(picture)[::-1]])
+
+
+def documents() -> str:
+    head = """# Documents
+
+What an index hands out, for who reads it without this program. Each document names the next by digest and size:
+a package document names release documents, these name artifacts, and of a large artifact its piece list. The release
+document of a model is a [`Release`](manifest.md#release).
+
+The bytes are JSON in UTF-8 without white space; the keys of every object are sorted by their code points, and a field
+that has its default is left out. A reader passes over keys that it does not know; but a variant, a build or a location
+that requires what it does not understand is left out, as if it did not fit. [The schemas](documents) are JSON Schema,
+draft 2020-12.
+
+| document | bytes at most |
+| --- | --- |
+"""
+    head += "".join(f"| `{kind.__name__}` | {limit:,} |\n" for kind, limit in wire.LIMITS.items())
+    return _tables(head, [*_classes(document), *_classes(link)])
+
+
+def _tables(text: str, described: list[Described]) -> str:
+    for name, said, rows in described:
         text += f"\n## {name}\n\n{said}\n\n| field | type | default | |\n| --- | --- | --- | --- |\n"
         for field, kind, default, words in rows:
             cells = (f"`{field}`", f"`{kind}`", f"`{default}`", words)
             text += "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
     return text.replace("``", "`").replace("`required`", "required")
+
+
+def schema(kind: str) -> str:
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return json.dumps(draft | wire.schemas()[kind], indent=2) + "\n"
 
 
 def twelve_hosts() -> str:
@@ -122,13 +154,16 @@ program was asked. [How the choice is made](../concepts/how-the-choice-is-made.m
     return "\n\n".join(pages) + "\n"
 
 
-PAGES = {
+PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
+    "documents.md": documents,
     "errors.md": error_page,
     "manifest.md": manifest,
     "twelve-hosts.md": twelve_hosts,
+    **{f"documents/{kind.__name__}.json": partial(schema, kind.__name__) for kind in wire.LIMITS},
 }
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
+        (REFERENCE / name).parent.mkdir(exist_ok=True)
         (REFERENCE / name).write_text(page(), encoding="utf-8", newline="\n")

@@ -10,6 +10,7 @@ import msgspec
 from . import canonical
 from .digest import Digest
 from .graph import Graph
+from .link import Link
 from .location import Location, Redistribution
 from .names import ModelName
 from .picture import Picture
@@ -35,6 +36,8 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Where it lies beside its release, the nearest first."""
     redistribution: Redistribution = "unknown"
     """Whether others may hand it on: bundle, mirror or serve it; only what is ``allowed`` is."""
+    pieces: Link | None = None
+    """Of a large file, the document with the digest of each piece; an index writes it."""
 
     def __post_init__(self) -> None:
         """Refuse a path that leaves the release, and a size that cannot be; raise ``ValueError`` naming the field."""
