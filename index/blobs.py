@@ -87,6 +87,8 @@ def write_whole(path: Path, data: bytes, *, durably: bool = False) -> None:
     """
     from threading import get_ident
 
+    if not path.name:
+        raise MachineError(f"{path} cannot be written: it is a folder")
     partial = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
     try:
         with partial.open("wb") as file:

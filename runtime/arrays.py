@@ -98,8 +98,8 @@ def numbers(value: Any) -> Any:  # noqa: ANN401 - as above
 def described(value: Any) -> dict[str, Any]:  # noqa: ANN401 - ONNX Runtime returns sequences and maps too
     """Return ``shape``, ``dtype`` and ``data`` as JSON has them; only ``data`` of what is no array."""
     if not is_array(value):
-        return {"shape": None, "dtype": None, "data": _spelled(value)}
-    return {"shape": list(value.shape), "dtype": dtype(value), "data": _spelled(value)}
+        return {"shape": None, "dtype": None, "data": spelled(value)}
+    return {"shape": list(value.shape), "dtype": dtype(value), "data": spelled(value)}
 
 
 def _pick(names: list[str], name: str, what: str) -> str:
@@ -119,13 +119,14 @@ def _is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
     return isinstance(value, dict)
 
 
-def _spelled(value: Any) -> Any:  # noqa: ANN401 - as above
+def spelled(value: Any) -> Any:  # noqa: ANN401 - as above
+    """Return a value as JSON can hold it: what is no number there is a word."""
     if isinstance(value, np.ndarray | np.generic):
-        return _spelled(value.tolist())
+        return spelled(value.tolist())
     if _is_list(value):
-        return [_spelled(each) for each in value]
+        return [spelled(each) for each in value]
     if _is_dict(value):
-        return {str(key): _spelled(each) for key, each in value.items()}
+        return {str(key): spelled(each) for key, each in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, complex):

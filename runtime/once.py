@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from ..catalog.errors import InvalidInput
-from .arrays import described
+from .arrays import described, spelled
 from .inputs import from_words
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Once(NamedTuple):
                 told["file"] = file
                 del told["data"]
             if labels := self.outputs.labels(name):
-                told["labels"] = [label._asdict() for label in labels]  # of a batch, the first item's
+                told["labels"] = [spelled(label._asdict()) for label in labels]  # of a batch, the first item's
         return {
             "outputs": outputs,
             "samples": list(self.samples),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -43,7 +44,7 @@ class Outputs(dict[str, "NDArray[Any]"]):
         self._declared = {told.name: told for told in declared if told.labels and told.name in arrays}
 
     def labels(self, name: str | None = None, *, item: int = 0) -> list[Label]:
-        """Return the labels of the output ``name``, best first; without a name, of the first that has some.
+        """Return the labels of the output ``name``, best first, NaN last; without a name, of the first that has some.
 
         Their scores are the values along the last axis, through ``softmax`` where the release declares it; ``item``
         says whose, where there are several, as in a batch. Empty where no labels are declared.
@@ -56,7 +57,7 @@ class Outputs(dict[str, "NDArray[Any]"]):
         if declared.scores == "softmax":
             row = np.exp(row - row.max())
             row /= row.sum()
-        ranked = sorted(zip(declared.labels, row.tolist(), strict=False), key=lambda pair: -pair[1])
+        ranked = sorted(zip(declared.labels, row.tolist(), strict=False), key=lambda pair: (isnan(pair[1]), -pair[1]))
         return [Label(label, score) for label, score in ranked]
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -6,7 +6,9 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given, settings, strategies as st
+from jsonschema import Draft202012Validator
 
 from inferry.catalog.errors import InvalidDocument
 from inferry.catalog.values import canonical
@@ -17,6 +19,7 @@ from inferry.tests.strategies import RELEASES
 if TYPE_CHECKING:
     import random
 
+SCHEMA = Draft202012Validator(wire.schemas()["Release"])
 laws = settings(deadline=None, max_examples=100)
 
 
@@ -26,6 +29,21 @@ def test_a_release_travels_whole(release: Release) -> None:
     data = wire.encode(release)
     assert wire.decode(data, Release) == release
     assert wire.encode(wire.decode(data, Release)) == data
+
+
+@laws
+@given(RELEASES)
+def test_the_schema_takes_what_is_written(release: Release) -> None:
+    assert SCHEMA.is_valid(json.loads(wire.encode(release)))
+
+
+@pytest.mark.parametrize("kind", [kind.__name__ for kind in wire.LIMITS])
+def test_a_schema_is_one_and_takes_no_other_document(kind: str) -> None:
+    schema = wire.schemas()[kind]
+    Draft202012Validator.check_schema(schema)
+    others: list[object] = [{}, [], {"name": 7}]
+    for other in others:
+        assert not Draft202012Validator(schema).is_valid(other)
 
 
 @laws

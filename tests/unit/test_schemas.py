@@ -7,6 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, get_args
 
 import msgspec
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
@@ -323,6 +324,13 @@ def test_damage_is_an_answer(world: World) -> None:
     holds("cache-gc", answer("cache", "gc", "--dry-run"))
 
 
+def test_scores_that_are_no_numbers(world: World) -> None:
+    np.save(world.folder / "dark.npy", np.full((1, 1, 28, 28), np.nan, np.float32))
+    document: Any = answer("run", "inferry/digits", "--input", "image=dark.npy")
+    assert document["outputs"]["logits"]["labels"][0] == {"label": "0", "score": "NaN"}
+    assert errors("run", document) == []
+
+
 @pytest.mark.usefixtures("world")
 def test_what_did_not_come_to_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     azure = package("azure", "AzureExecutionProvider", ["cpu"], reach="vendor", delivery="engine", distribution="azure")
@@ -348,6 +356,7 @@ FAILURES: Final = {
     "an invalid model": (9, ("run", "./noise.onnx")),
     "no host profile": (9, ("plan", "inferry/digits", "--host", "noise.onnx")),
     "a folder in the way": (10, ("devices", "--save", "adder")),
+    "this folder": (10, ("devices", "--save", ".")),
 }
 
 
