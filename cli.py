@@ -197,7 +197,9 @@ def _misused(context: click.Context, error: click.UsageError) -> NoReturn:
     words = error.message if near else error.format_message()
     hints = [f"did you mean {' or '.join(near)}?"] if near else []
     # Where a value is missing click does not say of which command.
-    path = error.ctx.command_path if error.ctx else f"{context.command_path} {context.invoked_subcommand or ''}".rstrip()
+    path = (
+        error.ctx.command_path if error.ctx else f"{context.command_path} {context.invoked_subcommand or ''}".rstrip()
+    )
     hints.append(f"try {path} --help")
     _fail(context, UsageError.__name__, words[:1].lower() + words[1:].removesuffix("."), hints, USAGE)
 

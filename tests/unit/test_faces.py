@@ -161,7 +161,9 @@ def test_failures_are_told_in_words_and_as_documents(
     assert (error["type"], tuple(error["hints"])) == (kind, hints)
     told = run(*arguments)
     assert (told.exit_code, told.stdout) == (code, "")
-    assert told.stderr == "".join(f"{line}\n" for line in (f"error: {error['message']}", *map("hint: {}".format, hints)))
+    assert told.stderr == "".join(
+        f"{line}\n" for line in (f"error: {error['message']}", *map("hint: {}".format, hints))
+    )
 
 
 def test_a_bug_says_that_it_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,13 +30,22 @@ WRAPPED = {
     "it fits": ("twenty letters, good", ["twenty letters, good"]),
     "a sentence": ("one letter more, and on", ["one letter more, and", "  on"]),
     "as it is indented": ("    one letter more, too", ["    one letter more,", "      too"]),
-    "below the last column on the left": ("  fp16  Conv, Cast, Gemm, Relu", ["  fp16  Conv, Cast,", "        Gemm, Relu"]),
+    "below the last column on the left": (
+        "  fp16  Conv, Cast, Gemm, Relu",
+        ["  fp16  Conv, Cast,", "        Gemm, Relu"],
+    ),
     "not below a column on the right": ("a lengthy cell  and one", ["a lengthy cell  and", "  one"]),
     "columns stay apart": ("a  b  c  d  e  f  g  h", ["a  b  c  d  e  f  g", "         h"]),
-    "an address stays whole": ("see https://example.org/a/b, page 2", ["see", "  https://example.org/a/b,", "  page 2"]),
+    "an address stays whole": (
+        "see https://example.org/a/b, page 2",
+        ["see", "  https://example.org/a/b,", "  page 2"],
+    ),
     "hyphens stay together": ("not broken at onnx-runtime", ["not broken at", "  onnx-runtime"]),
     "a command stays whole": ("try: inferry run ./model.onnx", ["try: inferry run ./model.onnx"]),
-    "lines of their own": ("error: one\n  two letters more, and on", ["error: one", "  two letters more,", "    and on"]),
+    "lines of their own": (
+        "error: one\n  two letters more, and on",
+        ["error: one", "  two letters more,", "    and on"],
+    ),
     "nothing": ("", [""]),
     "only spaces": (" " * 30, [""]),
 }
@@ -181,7 +190,9 @@ for arguments, width, look in json.loads(sys.argv[1]):
         assert "\x1b" not in piped
         for width in (80, 120):
             shown = CODE.sub("", shots[name, width, "colour"])
-            assert all(len(line) <= width or len(line.split()) == 1 for line in shown.splitlines() if name != "document")
+            assert all(
+                len(line) <= width or len(line.split()) == 1 for line in shown.splitlines() if name != "document"
+            )
             if name == "search" and width == 80:  # a table is cut
                 assert piped.startswith(shown.removesuffix("…\n"))
             else:
