@@ -201,6 +201,7 @@ def _misused(context: click.Context, error: click.UsageError) -> NoReturn:
         error.ctx.command_path if error.ctx else f"{context.command_path} {context.invoked_subcommand or ''}".rstrip()
     )
     hints.append(f"try {path} --help")
+    context.meta["verbose"] = False  # a traceback through click tells nobody what was mistyped
     _fail(context, UsageError.__name__, words[:1].lower() + words[1:].removesuffix("."), hints, USAGE)
 
 

@@ -204,6 +204,12 @@ def test_errors_show_their_traceback_when_asked() -> None:
     assert "\nerror: no source knows the model `inferry/nosuch`\n" in told.stderr
 
 
+def test_wrong_usage_has_no_traceback() -> None:
+    told = run("search", "-v", "--limit", "0")
+    assert (told.exit_code, told.stderr.count("\n")) == (2, 2)
+    assert told.stderr.startswith("error: invalid value for '--limit': ")
+
+
 @pytest.mark.parametrize("path", HELPS, ids=" ".join)
 def test_every_example_in_the_help_runs(
     path: tuple[str, ...], here: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
