@@ -24,23 +24,30 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
-    from .catalog.values.answer import Answer
+    from .catalog.values.answer import Answer, Told
     from .catalog.values.progress import Progress
 
-COMMANDS: Final = {
-    "search": ("runtime.commands.search", "Find models."),
-    "show": ("runtime.commands.show", "Show what a model takes and returns, and its variants."),
-    "pull": ("runtime.commands.pull", "Fetch models, so that they run from this machine."),
-    "plan": ("runtime.commands.plan", "Show what would be run on this machine, and why."),
-    "cache": ("runtime.commands.cache", "Show, verify and clean up what was pulled."),
-    "doctor": ("runtime.commands.doctor", "Say what is wrong on this machine, and why the CPU."),
-    "run": ("runtime.commands.run", "Run a model once."),
-    "providers": ("runtime.commands.providers", "Show what brings execution providers to this machine."),
-    "devices": ("runtime.commands.devices", "Show this machine and the devices that models could run on."),
-    "config": ("runtime.commands.config", "Show and change settings."),
-    "completion": ("runtime.commands.completion", "Print a script that completes words in a shell."),
+SECTIONS: Final = {
+    "Find and run": {
+        "search": ("runtime.commands.search", "Find models."),
+        "show": ("runtime.commands.show", "Show what a model takes and returns, and its variants."),
+        "pull": ("runtime.commands.pull", "Fetch models, so that they run from this machine."),
+        "run": ("runtime.commands.run", "Run a model once."),
+    },
+    "On this machine": {
+        "plan": ("runtime.commands.plan", "Show what would be run on this machine, and why."),
+        "devices": ("runtime.commands.devices", "Show this machine and the devices that models could run on."),
+        "providers": ("runtime.commands.providers", "Show what brings execution providers to this machine."),
+        "cache": ("runtime.commands.cache", "Show, verify and clean up what was pulled."),
+        "doctor": ("runtime.commands.doctor", "Say what is wrong on this machine, and why the CPU."),
+    },
+    "Settings": {
+        "config": ("runtime.commands.config", "Show and change settings."),
+        "completion": ("runtime.commands.completion", "Print a script that completes words in a shell."),
+    },
 }
-"""Each command: the module that is imported when it is called, and its line in the help."""
+"""The commands as the help groups them: of each the module that is imported when it is called, and its line."""
+COMMANDS: Final = {name: told for section in SECTIONS.values() for name, told in section.items()}
 SCHEMA_VERSION: Final = 1
 INTERRUPTED: Final = 130
 _DOES: Final = {"fetch": "fetching", "verify": "verifying"}
@@ -98,22 +105,26 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        longest = max(map(len, COMMANDS))
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(longest), line) for name, (_, line) in section.items()])
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Remember how to answer, in case the arguments are wrong: then no option is read any more."""
+        ctx.meta["json"] = "--json" in args
+        ctx.meta["progress"] = None if ctx.meta["json"] else Teller()
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            _misused(ctx, error)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Remember how to answer, in case the arguments are wrong: then no option is read any more."""
-        if ctx.resilient_parsing:  # a shell asks for completion: nothing is wrong yet
-            return super().resolve_command(ctx, args)
-        ctx.meta["json"] = "--json" in args
-        ctx.meta["progress"] = None if ctx.meta["json"] else Teller()
-        if args[0] not in COMMANDS:
-            from difflib import get_close_matches
-
-            if near := get_close_matches(args[0], COMMANDS, n=1):
-                raise UsageError(f"there is no command `{args[0]}`", hints=(f"did you mean {near[0]}?",))
+        """Know the commands that are near to one that there is not: click knows only those that were imported."""
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            raise click.exceptions.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's signature
@@ -123,9 +134,7 @@ class Commands(click.Group):
         except Error as error:
             _fail(ctx, type(error).__name__, error.message, error.hints(), error.exit_code)
         except click.UsageError as error:
-            if not ctx.meta["json"]:
-                raise
-            _fail(ctx, "UsageError", error.format_message(), (), USAGE)
+            _misused(ctx, error)
         except KeyboardInterrupt:
             _fail(ctx, "Interrupted", "interrupted", (), INTERRUPTED)
         except (click.exceptions.Exit, click.ClickException, click.Abort):
@@ -175,10 +184,36 @@ def _fail(context: click.Context, kind: str, message: str, hints: Iterable[str],
     if context.meta["json"]:
         _print_json({"error": {"type": kind, "message": message, "hints": list(hints)}})
     else:
-        click.echo(message if code == INTERRUPTED else f"error: {message}", err=True)
-        for hint in hints:
-            click.echo(f"hint: {hint}", err=True)
+        first = message if code == INTERRUPTED else f"error: {message}"
+        _tell((first, *(f"hint: {hint}" for hint in hints)), "failure", err=True)
     context.exit(code)
+
+
+def _misused(context: click.Context, error: click.UsageError) -> NoReturn:
+    """Tell in our way what click says of wrong arguments."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):  # it says what could follow
+        raise error
+    near: list[str] | None = getattr(error, "possibilities", None)
+    words = error.message if near else error.format_message()
+    hints = [f"did you mean {' or '.join(near)}?"] if near else []
+    # Where a value is missing click does not say of which command.
+    path = (
+        error.ctx.command_path if error.ctx else f"{context.command_path} {context.invoked_subcommand or ''}".rstrip()
+    )
+    hints.append(f"try {path} --help")
+    context.meta["verbose"] = False  # a traceback through click tells nobody what was mistyped
+    _fail(context, UsageError.__name__, words[:1].lower() + words[1:].removesuffix("."), hints, USAGE)
+
+
+def _tell(lines: Iterable[str], told: Told, *, err: bool = False) -> None:
+    """Print lines; where somebody looks, as that terminal takes them."""
+    stream = sys.stderr if err else sys.stdout
+    if stream and stream.isatty():
+        from .runtime.terminal import Face
+
+        lines = Face.of(stream).lines(lines, told)
+    for line in lines:
+        click.echo(line, err=err)
 
 
 def _print_json(document: Mapping[str, Any]) -> None:
@@ -194,11 +229,11 @@ def inferry(context: click.Context) -> None:
     """Find models, pick the variant and execution provider that fit this machine, and run them.
 
     \b
-    inferry run inferry/digits                              the model that comes with it, on its sample
-    inferry run inferry/digits --input image=seven.png      on a picture of yours
-    inferry show inferry/digits                             what it takes and returns
-    inferry search digit                                    models by words
-    inferry run ./model.onnx --input x=random --json        any ONNX file, answered for programs
+    inferry run inferry/digits                           on the model's own sample
+    inferry run inferry/digits --input image=seven.png   on a picture of yours
+    inferry show inferry/digits                          its inputs and outputs
+    inferry search digit                                 models by words
+    inferry run ./model.onnx --input x=random --json     any ONNX file, as JSON
     """  # noqa: D301 - click's mark for lines that stay as they are
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -213,10 +248,8 @@ def show(context: click.Context, answer: Answer | None) -> None:
     if context.meta["json"]:
         _print_json(answer.document)
     else:
-        for line in answer.lines:
-            click.echo(line)
-        for note in (*answer.notes, *(answer.details if context.meta["verbose"] else ())):
-            click.echo(note, err=True)
+        _tell(answer.lines, answer.told)
+        _tell((*answer.notes, *(answer.details if context.meta["verbose"] else ())), "words", err=True)
     if answer.code:
         context.exit(answer.code)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _Document = TypeVar("_Document", ModelDocument, EpDocument, Release, EpRelease, PieceList)
+_Json: TypeAlias = "dict[str, _Json] | list[_Json] | str | float | bool | None"
 
 LIMITS: Final[dict[type, int]] = {
     ModelDocument: 64_000,
@@ -106,7 +107,7 @@ def pieces(chunks: Iterable[bytes]) -> PieceList:
     return PieceList(artifact=named, sha256=tuple(digests))
 
 
-def schemas() -> dict[str, dict[str, Any]]:
+def schemas() -> dict[str, Any]:
     """Return the JSON Schema of each kind of document, by the kind's name."""
     return {kind.__name__: _open(msgspec.json.schema(kind, schema_hook=_schema)) for kind in LIMITS}
 
@@ -122,8 +123,10 @@ def _schema(kind: type) -> dict[str, Any]:
     return {"type": "string", "description": (kind.__doc__ or "").splitlines()[0], **pattern}
 
 
-def _open(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
+def _open(schema: _Json) -> _Json:
     """Return a schema that lets objects have further keys, as ``decode`` does."""
-    if isinstance(schema, dict):
-        return {key: _open(told) for key, told in schema.items() if (key, told) != ("additionalProperties", False)}
-    return [_open(each) for each in schema] if isinstance(schema, list) else schema
+    if isinstance(schema, list):
+        return [_open(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _open(each) for key, each in schema.items() if (key, each) != ("additionalProperties", False)}

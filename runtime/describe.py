@@ -165,9 +165,9 @@ def columns(rows: Iterable[tuple[str, ...]], *, limit: int | None = None) -> lis
 
 def terminal_width() -> int | None:
     """Return how many letters a line of the terminal has; ``None`` where the answer goes elsewhere."""
-    import shutil
+    from .terminal import width_of
 
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return width_of(sys.stdout)
 
 
 def _needs(graph: Graph | None) -> dict[str, Any]:

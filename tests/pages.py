@@ -27,7 +27,18 @@ REFERENCE = Path(__file__).resolve().parents[1] / "docs/reference"
 
 
 def commands() -> str:
-    pages = ["# Commands", "`inferry` and `catalog` are the same program; so is `python -m inferry`."]
+    pages = [
+        "# Commands",
+        "`inferry` and `catalog` are the same program; so is `python -m inferry`.",
+        """What was asked for goes to stdout, words about it and errors to stderr. An error is one line `error: …` and
+lines `hint: …` that say what to do; wrong options and arguments are told so, too, with exit code 2. The other exit
+codes stand in [errors](errors.md). With `--json` the answer, or the error, is one document on stdout.
+
+In a terminal long lines are wrapped at its width, tables are cut to it, and a little is coloured: `error:` and `hint:`,
+in a plan what was chosen and what was rejected. What a model returns stays as it is, so do a command to copy and a
+single word that is longer than the line, such as an address. `NO_COLOR` with any value, or `TERM=dumb`, turns colours
+off; `COLUMNS` sets the width. In a pipe or a file nothing is wrapped, cut or coloured.""",
+    ]
     for path in paths():
         told = CliRunner().invoke(inferry, [*path, "--help"], prog_name="inferry", terminal_width=80)
         pages += [f"## {' '.join(('inferry', *path))}", f"```text\n{told.stdout.rstrip()}\n```"]

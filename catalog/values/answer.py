@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+Told = Literal["data", "words", "ranking", "failure"]
+"""What lines are, for a terminal: data stay as they are; words are wrapped; of a ranking the first line is what was
+chosen, and each that begins with ``no:`` what was not; a failure is an error with its hints."""
 
 
 class Answer(NamedTuple):
@@ -21,3 +25,5 @@ class Answer(NamedTuple):
     """More of them, with ``-v``."""
     code: int = 0
     """The exit code, for an answer that is no error and yet no."""
+    told: Told = "data"
+    """What ``lines`` are."""

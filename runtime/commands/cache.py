@@ -56,6 +56,7 @@ def held() -> Answer:
             "leases": [_lease_document(each) for each in it.leases],
         },
         notes=() if rows else ("nothing was pulled",),
+        told="words",
     )
 
 
@@ -83,6 +84,7 @@ def verify() -> Answer:
         document={"checked": found.checked._asdict(), "damaged": [each._asdict() for each in found.damaged]},
         notes=("what is damaged was set aside, and is fetched again at its next use",) if found.damaged else (),
         code=DAMAGED if found.damaged else 0,
+        told="words",
     )
 
 
@@ -135,6 +137,7 @@ def gc(*, dry_run: bool, max_size: str | None) -> Answer:
         details=tuple(
             f"stays, {item.why}: {size(item.blob.size_bytes)} {_named(item.blob.digest, files)}" for item in plan.stays
         ),
+        told="words",
     )
 
 
@@ -165,6 +168,7 @@ def remove(names: tuple[str, ...]) -> Answer:
             *(f"leased by {_lease(each)}" for each in found.held),
             *((f"in use, and left to a later `inferry cache gc`: {len(stays)}",) if stays else ()),
         ),
+        told="words",
     )
 
 

@@ -31,10 +31,11 @@ def show(*, origin: bool) -> Answer:
 
     held = Client().settings()
     rows = [(key, words(held[key].value) or "-", *([_origin(held[key])] if origin else [])) for key in KEYS]
-    return Answer(lines=tuple(columns(rows)), document={"settings": {key: _document(held[key]) for key in KEYS}})
+    document = {"settings": {key: _document(held[key]) for key in KEYS}}
+    return Answer(lines=tuple(columns(rows)), document=document, told="words")
 
 
-@config.command()
+@config.command(short_help="Show the value that holds of one setting.")
 @click.argument("key", shell_complete=offers("setting"))
 def get(key: str) -> Answer:
     """Show the value that holds of one setting, spelled as `config set` takes it.

@@ -37,4 +37,5 @@ def devices(file: str | None, *, ask_again: bool) -> Answer:
         document={"host": msgspec.to_builtins(host)},
         notes=(*hardware.notes(host), *((f"wrote {file}",) if file else ())),
         details=hardware.details(host),
+        told="words",
     )

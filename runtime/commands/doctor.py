@@ -36,4 +36,5 @@ def doctor(names: tuple[str, ...], host: str | None) -> Answer:
         document={"findings": [finding._asdict() for finding in found]},
         notes=() if wrong else ("nothing is wrong",),
         code=BROKEN if wrong else 0,
+        told="words",
     )

@@ -40,4 +40,5 @@ def plan(name: str, *, host: str | None, explain: bool, **pinned: Any) -> Answer
             *(() if explain or not made.chosen else (f"{len(made.resolution.ranked) - 1} more: --explain",)),
         ),
         code=0 if made.chosen else 4,
+        told="ranking",
     )

@@ -47,4 +47,5 @@ def pull(names: tuple[str, ...], **pinned: Any) -> Answer:  # noqa: ANN401 - see
             for each in ready
             if each.plan.here.best is None
         ),
+        told="words",
     )

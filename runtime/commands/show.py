@@ -18,4 +18,5 @@ def show(name: str) -> Answer:
     from ..client import Client
 
     told = Client().describe(name)
-    return Answer(lines=tuple(told.lines()), document={"model": told.document(), "command": told.command()})
+    document = {"model": told.document(), "command": told.command()}
+    return Answer(lines=tuple(told.lines()), document=document, told="words")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -19,6 +19,7 @@ from inferry.tests.strategies import RELEASES
 if TYPE_CHECKING:
     import random
 
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
 SCHEMA = Draft202012Validator(wire.schemas()["Release"])
 laws = settings(deadline=None, max_examples=100)
 
@@ -41,7 +42,7 @@ def test_the_schema_takes_what_is_written(release: Release) -> None:
 def test_a_schema_is_one_and_takes_no_other_document(kind: str) -> None:
     schema = wire.schemas()[kind]
     Draft202012Validator.check_schema(schema)
-    others: list[object] = [{}, [], {"name": 7}]
+    others: list[Json] = [{}, [], {"name": 7}]
     for other in others:
         assert not Draft202012Validator(schema).is_valid(other)
 
@@ -49,16 +50,17 @@ def test_a_schema_is_one_and_takes_no_other_document(kind: str) -> None:
 @laws
 @given(RELEASES, st.randoms(use_true_random=False))
 def test_keys_that_a_newer_writer_adds_change_nothing_else(release: Release, chance: random.Random) -> None:
-    document = json.loads(wire.encode(release))
+    document: Json = json.loads(wire.encode(release))
 
-    def grown(told: Any) -> Any:
+    def grown(told: Json) -> Json:
         if isinstance(told, list):
             return [grown(each) for each in told]
         if not isinstance(told, dict):
             return told
         # What a host must have may not grow unseen, and tables of names are no objects with fields.
         kept = {key: held if key in {"requires", "opsets"} else grown(held) for key, held in told.items()}
-        return kept | ({"zz-new": chance.choice([1, "a", None, [1], {"b": {}}])} if chance.random() < 0.5 else {})
+        new: list[Json] = [1, "a", None, [1], {"b": {}}]
+        return {**kept, "zz-new": chance.choice(new)} if chance.random() < 0.5 else kept
 
     assert wire.decode(canonical.encode(grown(document)), Release) == release
 

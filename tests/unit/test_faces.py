@@ -33,7 +33,7 @@ def run(*arguments: str) -> Result:
 
 
 def answer(*arguments: str, code: int = 0) -> dict[str, Any]:
-    told = run(*arguments, "--json")
+    told = run(*arguments, *(["--json"] * ("--json" not in arguments)))
     assert told.exit_code == code
     assert told.stderr == ""
     assert told.stdout.count("\n") == 1
@@ -116,34 +116,54 @@ def test_devices_tells_origins_when_asked() -> None:
     assert ": from " not in run("devices").stderr
 
 
-FAILURES = {
-    "unknown": (("show", "inferry/digist"), 3, "ModelNotFound", "did you mean inferry/digits?"),
-    "version": (("run", "inferry/digits@2"), 3, "VersionNotFound", "there is inferry/digits@=1.0.0"),
-    "a device": (("run", "inferry/digits", "--device", "luid:0:1"), 4, "NothingFits", None),
-    "usage": (("run", "inferry/digits", "--nosuch"), 2, "UsageError", None),
-    "no argument": (("run",), 2, "UsageError", None),
-    "no command": (("nosuch",), 2, "UsageError", None),
-    "a command mistyped": (("serch",), 2, "UsageError", "did you mean search?"),
-    "no number": (("search", "--limit", "0"), 2, "UsageError", None),
+FAILURES: dict[str, tuple[tuple[str, ...], int, str, tuple[str, ...]]] = {
+    "unknown": (("show", "inferry/digist"), 3, "ModelNotFound", ("did you mean inferry/digits?",)),
+    "version": (("run", "inferry/digits@2"), 3, "VersionNotFound", ("there is inferry/digits@=1.0.0",)),
+    "a device": (("run", "inferry/digits", "--device", "luid:0:1"), 4, "NothingFits", ()),
+    "usage": (("run", "inferry/digits", "--nosuch"), 2, "UsageError", ("try inferry run --help",)),
+    "an option mistyped": (
+        ("run", "inferry/digits", "--outptu", "x"),
+        2,
+        "UsageError",
+        ("did you mean --output?", "try inferry run --help"),
+    ),
+    "an option before the command": (("--bogus", "run"), 2, "UsageError", ("try inferry --help",)),
+    "no argument": (("run",), 2, "UsageError", ("try inferry run --help",)),
+    "no value": (("run", "x", "--input", "a=b", "--output"), 2, "UsageError", ("try inferry run --help",)),
+    "an argument too many": (("show", "a", "b"), 2, "UsageError", ("try inferry show --help",)),
+    "no command": (("nosuch",), 2, "UsageError", ("try inferry --help",)),
+    "a command mistyped": (("serch",), 2, "UsageError", ("did you mean search?", "try inferry --help")),
+    "no number": (("search", "--limit", "0"), 2, "UsageError", ("try inferry search --help",)),
     "no size": (
         ("search", "--max-size", "big"),
         2,
         "UsageError",
-        "write 2GB, 500 MB, 1GiB, or a number of bytes",
+        ("write 2GB, 500 MB, 1GiB, or a number of bytes",),
     ),
-    "no source": (("search", "--source", "nosuch"), 3, "NotFoundError", "there is built-in"),
-    "a device that is not here": (("search", "--device", "luid:0:1"), 4, "NothingFits", None),
-    "a command of a group": (("cache", "lst"), 2, "UsageError", None),
-    "input": (("run", "inferry/digits", "--input", "image=x"), 2, "InvalidInput", "give the path of a file"),
+    "no source": (("search", "--source", "nosuch"), 3, "NotFoundError", ("there is built-in",)),
+    "a device that is not here": (("search", "--device", "luid:0:1"), 4, "NothingFits", ()),
+    "a command of a group": (
+        ("cache", "lst"),
+        2,
+        "UsageError",
+        ("did you mean list?", "try inferry cache --help"),
+    ),
+    "input": (("run", "inferry/digits", "--input", "image=x"), 2, "InvalidInput", ("give the path of a file",)),
 }
 
 
-@pytest.mark.parametrize(("arguments", "code", "kind", "hint"), FAILURES.values(), ids=FAILURES)
-def test_failures_are_documents_too(arguments: tuple[str, ...], code: int, kind: str, hint: str | None) -> None:
-    error = answer(*arguments, code=code)["error"]
-    assert error["type"] == kind
-    assert error["message"]
-    assert error["hints"] == ([hint] if hint else [])
+@pytest.mark.parametrize(("arguments", "code", "kind", "hints"), FAILURES.values(), ids=FAILURES)
+def test_failures_are_told_in_words_and_as_documents(
+    arguments: tuple[str, ...], code: int, kind: str, hints: tuple[str, ...]
+) -> None:
+    wants_a_value = len(arguments) if arguments[-1] != "--output" else -1
+    error = answer(*arguments[:wants_a_value], "--json", *arguments[wants_a_value:], code=code)["error"]
+    assert (error["type"], tuple(error["hints"])) == (kind, hints)
+    told = run(*arguments)
+    assert (told.exit_code, told.stdout) == (code, "")
+    assert told.stderr == "".join(
+        f"{line}\n" for line in (f"error: {error['message']}", *map("hint: {}".format, hints))
+    )
 
 
 def test_a_bug_says_that_it_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,6 +202,12 @@ def test_errors_show_their_traceback_when_asked() -> None:
     assert told.exit_code == 3
     assert told.stderr.startswith("Traceback (most recent call last)")
     assert "\nerror: no source knows the model `inferry/nosuch`\n" in told.stderr
+
+
+def test_wrong_usage_has_no_traceback() -> None:
+    told = run("search", "-v", "--limit", "0")
+    assert (told.exit_code, told.stderr.count("\n")) == (2, 2)
+    assert told.stderr.startswith("error: invalid value for '--limit': ")
 
 
 @pytest.mark.parametrize("path", HELPS, ids=" ".join)
