@@ -92,6 +92,12 @@ class VerificationError(Error):
     exit_code = 5
 
 
+class NetworkError(Error):
+    """A server cannot be reached, refuses, or ends before it has sent all."""
+
+    exit_code = 6
+
+
 class RuntimeFailure(Error):
     """ONNX Runtime, or what stands around it, failed."""
 

@@ -183,6 +183,12 @@ def refuse_channel(settings: Effective, what: str, channel: Channel) -> None:
         raise Refused(f"{at}: `{channel}`, the channel of {what}, is not among {among}")
 
 
+def forbids_network(settings: Effective) -> str:
+    """Return what says that the network may not be used; empty where nothing does."""
+    value, _, where = settings["offline"]
+    return _at(where, "offline") if value else ""
+
+
 def parse_settings(text: str, *, where: str) -> Settings:
     """Return what the TOML in ``text`` sets; ``where`` is what errors call it.
 

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from ..catalog.errors import MachineError, NotInstalled, SessionError, VerificationError
-from ..catalog.settings import refuse_channel
+from ..catalog.settings import forbids_network, refuse_channel
 from ..catalog.values.names import is_path, parse_request
 from ..catalog.values.progress import Watch
 from ..index.home import data_folder
@@ -228,6 +228,7 @@ class Client:
         *,
         progress: Listener | None = None,
         cancel: Event | None = None,
+        offline: bool = False,
         **pins: Unpack[Pins],
     ) -> list[Prepared]:
         """Find models anew, choose for this machine, and fetch what that needs; then ``load`` needs nobody.
@@ -236,11 +237,13 @@ class Client:
             names: as ``load`` takes them; of a path, a folder with a manifest, which is then had under its name.
             progress: is told of each chunk that comes.
             cancel: ends it once it is set; what is whole by then stays, and the next call goes on from there.
+            offline: use no network, whatever the settings say.
             pins: as ``load`` takes them.
 
         Raises:
             Cancelled: ``cancel`` was set.
             VerificationError: what came is not what the release names.
+            NetworkError: a server cannot be reached, refuses, or ends before it has sent all.
             Error: what ``plan`` raises, and ``MachineError`` where the disk refuses.
         """
         from .loading import prepare as prepare_all
@@ -248,7 +251,9 @@ class Client:
         host = self.devices()
         watch = Watch(progress, cancel)
         found = [self.find(name, channel=pins.get("channel"), anew=True) for name in names]
-        return prepare_all(self._library, found, host, pins, self.settings(**pins), watch)
+        settings = self.settings(**pins)
+        forbidden = "offline" if offline else forbids_network(settings)
+        return prepare_all(self._library, found, host, pins, settings, watch, offline=forbidden)
 
     async def prepare_async(
         self,
@@ -256,10 +261,13 @@ class Client:
         *,
         progress: Listener | None = None,
         cancel: Event | None = None,
+        offline: bool = False,
         **pins: Unpack[Pins],
     ) -> list[Prepared]:
         """``prepare`` in a thread; a caller that is cancelled sets ``cancel``, and what came by then stays."""
-        return await _cancelled(cancel, lambda it: self.prepare(names, progress=progress, cancel=it, **pins))
+        return await _cancelled(
+            cancel, lambda it: self.prepare(names, progress=progress, cancel=it, offline=offline, **pins)
+        )
 
     async def load_async(self, name: str | os.PathLike[str], **options: Unpack[Loads]) -> Model:
         """``load`` in a thread; a caller that is cancelled ends what it fetches, not what ONNX Runtime has begun."""
@@ -292,6 +300,7 @@ class Client:
             NotInstalled: it is not here, and ``install`` is ``never``.
             InvalidManifest: its manifest is wrong.
             VerificationError: its bytes are not those that the manifest names.
+            NetworkError: a server cannot be reached, refuses, or ends before it has sent all.
             OnnxRuntimeMissing: there is no usable ONNX Runtime.
             InvalidModel: ONNX Runtime cannot read it.
             SessionError: ONNX Runtime refused to open it.

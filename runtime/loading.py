@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..catalog.errors import NotInstalled, Refused, UsageError
-from ..catalog.settings import Install, refuse_larger
+from ..catalog.settings import Install, forbids_network, refuse_larger
 from ..catalog.values.plan import Subject
 from ..catalog.values.progress import ALONE
 from .plan import Pins, make_plan, of_file
@@ -123,7 +123,7 @@ class Loading:
         if variant not in self._here():
             refuse_larger(self._settings, f"{variant.name} of {found}", variant.size_bytes)
         begun = perf_counter()
-        brought, count = self._library.bring(found, variant, self._watch)
+        brought, count = self._library.bring(found, variant, self._watch, offline=forbids_network(self._settings))
         self.fetched_bytes += count
         self.fetch_s += perf_counter() - begun
         return brought
@@ -137,11 +137,19 @@ class Loading:
 
 
 def prepare(  # noqa: PLR0913, PLR0917 - all that a client has
-    library: Library, wanted: Iterable[Found], host: Host, pins: Pins, settings: Effective, watch: Watch = ALONE
+    library: Library,
+    wanted: Iterable[Found],
+    host: Host,
+    pins: Pins,
+    settings: Effective,
+    watch: Watch = ALONE,
+    *,
+    offline: str = "",
 ) -> list[Prepared]:
     """Plan releases anew, and then fetch what the plans need.
 
-    Where nothing that is installed can run one, what runs it best on this machine is fetched.
+    Where nothing that is installed can run one, what runs it best on this machine is fetched; ``offline`` is what says
+    that the network may not be used, empty where it may.
 
     Raises:
         UsageError: one is a file that no manifest names, or a pin is malformed.
@@ -163,7 +171,7 @@ def prepare(  # noqa: PLR0913, PLR0917 - all that a client has
         plans.append((found, plan, variant))
     ready: list[Prepared] = []
     for found, plan, variant in plans:
-        brought, count = library.bring(found, variant, watch)
+        brought, count = library.bring(found, variant, watch, offline=offline)
         ready.append(Prepared(str(found), variant.name, brought.source, count, plan))
     return ready
 

@@ -47,6 +47,11 @@ def artifact(path: str, data: bytes, more: str = "") -> str:
     )
 
 
+def at(url: str) -> str:
+    """Return a location as an inline table."""
+    return f'{{ kind = "url", url = "{url}" }}'
+
+
 def publish(
     folder: Path,
     name: str = "acme/add",

@@ -10,11 +10,12 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from ...catalog.errors import Cancelled, Error, MachineError, NotInstalled, VerificationError
+from ...catalog.errors import Cancelled, Error, MachineError, NetworkError, NotInstalled, Refused, VerificationError
 from ...catalog.values.location import UrlLocation
 from ...catalog.values.progress import ALONE, Progress
 from ..files import explained, no_room
 from ..partial import chunks
+from .transport import Transport, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,11 +42,27 @@ def of_file(path: Path) -> Origin:
     return Origin(str(path), partial(_rest, path))
 
 
-def origins(artifact: Artifact, folder: Path | None) -> list[Origin]:
-    """Return where an artifact may be fetched from: the folder of its release, then its locations that are files."""
+class Reach(NamedTuple):
+    """How far a fetch may go."""
+
+    folder: Path | None
+    """The folder of a release, where there is one."""
+    transport: Transport
+    offline: str = ""
+    """What says that the network may not be used; empty where it may."""
+
+
+def origins(artifact: Artifact, reach: Reach) -> list[Origin]:
+    """Return where an artifact may be fetched from: the folder of its release, then its locations in their order."""
+    folder = reach.folder
     found = [of_file(folder / artifact.path)] if folder and (folder / artifact.path).is_file() else []
-    urls = (each.url for each in artifact.locations if isinstance(each, UrlLocation))
-    return [*found, *(of_file(_local(url)) for url in urls if url.startswith("file:"))]
+    for each in artifact.locations:
+        if isinstance(each, UrlLocation) and each.url.startswith("file:"):
+            found.append(of_file(_local(each.url)))
+        elif isinstance(each, UrlLocation) and not reach.offline:
+            get = partial(reach.transport.stream, each.url, size_bytes=artifact.size_bytes)
+            found.append(Origin(plain(each.url), get))
+    return found
 
 
 def missing(artifacts: Iterable[Artifact], store: FolderStore) -> list[Artifact]:
@@ -68,18 +85,18 @@ class Fetching:
         self._failure: Error | None = None
         self._lock = Lock()
 
-    def fetch(self, artifacts: Sequence[Artifact], folder: Path | None) -> None:
+    def fetch(self, artifacts: Sequence[Artifact], reach: Reach) -> None:
         """Fetch all; what one of them fails with ends the others, and is raised. See ``fetch``."""
         if self._watch.progress:
             self._watch.progress(Progress("fetch", self._item, 0, self._total))
         if len(artifacts) == 1:
-            self._one(artifacts[0], folder)
+            self._one(artifacts[0], reach)
             return
         from concurrent.futures.thread import ThreadPoolExecutor
 
         pool = ThreadPoolExecutor(AT_ONCE)
         try:
-            for each in [pool.submit(self._guarded, artifact, folder) for artifact in artifacts]:
+            for each in [pool.submit(self._guarded, artifact, reach) for artifact in artifacts]:
                 each.result()
         finally:
             # Also for Ctrl-C, which comes to this thread alone: the others end with their next chunk.
@@ -88,29 +105,35 @@ class Fetching:
         if self._failure:
             raise self._failure
 
-    def _guarded(self, artifact: Artifact, folder: Path | None) -> None:
+    def _guarded(self, artifact: Artifact, reach: Reach) -> None:
         """Fetch one, unless another has failed; what is raised first is what all of them fail with."""
         if self._ended.is_set():
             return
         try:
-            self._one(artifact, folder)
+            self._one(artifact, reach)
         except Error as error:
             with self._lock:
                 self._failure = self._failure or error
             self._ended.set()
 
-    def _one(self, artifact: Artifact, folder: Path | None) -> None:
+    def _one(self, artifact: Artifact, reach: Reach) -> None:
         failures: list[Error] = []
-        for place in origins(artifact, folder):
+        for place in origins(artifact, reach):
             try:
                 self._store.resume(partial(self._counted, artifact, place), artifact.digest, artifact.size_bytes)
-            except (VerificationError, MachineError) as error:
+            except (VerificationError, NetworkError, MachineError) as error:
                 failures.append(error)
             else:
                 self._tell(artifact, artifact.size_bytes)
                 return
         if failures:
             raise failures[0]
+        away = [location for location in artifact.locations if isinstance(location, UrlLocation)]
+        if away and reach.offline:
+            raise Refused(
+                f"{reach.offline}: {artifact.path} of {self._item} is not here, and the network may not be used",
+                hints=[f"it lies at {plain(location.url)}" for location in away],
+            )
         raise NotInstalled(
             f"{artifact.path} of {self._item} is not here, and there is no place that this version can fetch it from",
             hints=[f"it lies at {location}" for location in artifact.locations],
@@ -134,22 +157,22 @@ class Fetching:
                 self._watch.progress(Progress("fetch", self._item, sum(self._done.values()), self._total))
 
 
-def fetch(
-    artifacts: Iterable[Artifact], store: FolderStore, folder: Path | None, *, item: str, watch: Watch = ALONE
-) -> int:
+def fetch(artifacts: Iterable[Artifact], store: FolderStore, reach: Reach, *, item: str, watch: Watch = ALONE) -> int:
     """Bring the ``artifacts`` that are missing into ``store``, and return how many bytes they are.
 
     Whatever ends it, each artifact is there as a whole or goes on from what came when it is fetched again.
 
     Args:
-        artifacts: each from ``folder`` or one of its own locations, the first that has it.
+        artifacts: each from the folder of ``reach`` or one of its own locations, the first that has it.
         store: where they go, each under its digest.
-        folder: the folder of their release, where there is one.
+        reach: how far it may go for them.
         item: what they are part of, for people.
         watch: is told of each chunk, and can end it.
 
     Raises:
         NotInstalled: there is no place to fetch one from.
+        Refused: there is, and the network may not be used.
+        NetworkError: a server cannot be reached, refuses, or ends before it has sent all.
         VerificationError: what came is not the artifact.
         Cancelled: ``watch.cancel`` was set.
         MachineError: the disk is full, or refuses.
@@ -161,7 +184,7 @@ def fetch(
         # Before the first byte: half of what a model needs is of no use to whoever has no room for the rest.
         if disk_usage(store.root).free < total:
             raise no_room(store.root, total)
-        Fetching(store, item, total, watch).fetch(wanted, folder)
+        Fetching(store, item, total, watch).fetch(wanted, reach)
     return total
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ...catalog.values.progress import Watch
     from .found import Found
     from .source import FolderSource
+    from .transport import Transport
 
 
 class Versions(NamedTuple):
@@ -39,6 +40,7 @@ class Library:
         """Ask ``sources`` in their order; what was pulled lies in the folder that ``data`` returns."""
         self.sources: tuple[FolderSource, ...] = tuple(sources)
         self._data = data
+        self._transport: Transport | None = None
 
     @cached_property
     def pulled(self) -> Pulled:
@@ -134,13 +136,16 @@ class Library:
         there = any(source.at_hand for source in self.sources if source.name == found.source)
         return not found.source or found.store is not None or there
 
-    def bring(self, found: Found, variant: Variant, watch: Watch = ALONE) -> tuple[Found, int]:
+    def bring(self, found: Found, variant: Variant, watch: Watch = ALONE, *, offline: str = "") -> tuple[Found, int]:
         """Fetch what is missing of a variant, and record it; return the release as it is here, and the bytes fetched.
+
+        ``offline`` is what says that the network may not be used; empty where it may.
 
         Raises what ``fetch`` and ``Pulled.keep`` raise.
         """
         from ..leases import lease
-        from .fetch import fetch, missing
+        from .fetch import Reach, fetch, missing
+        from .transport import Transport
 
         assert found.release  # noqa: S101 - a file that no manifest names lies where it is
         files = found.release.files(variant)
@@ -148,7 +153,9 @@ class Library:
         if found.store and variant in self.pulled.variants(found) and not missing(files, store):
             return found, 0
         with lease(store, [each.digest for each in files], f"pull {found}"):
-            count = fetch(files, store, self._origin(found), item=str(found), watch=watch)
+            self._transport = self._transport or Transport()
+            reach = Reach(self._origin(found), self._transport, offline)
+            count = fetch(files, store, reach, item=str(found), watch=watch)
             return self.pulled.keep(found, variant), count
 
     def _origin(self, found: Found) -> Path | None:

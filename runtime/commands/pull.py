@@ -14,7 +14,8 @@ from .pins import listener, pins
 @click.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=offers("model"))
 @pins
-def pull(names: tuple[str, ...], **pinned: Any) -> Answer:  # noqa: ANN401 - see pins
+@click.option("--offline", is_flag=True, help="Use no network: fetch from folders and files alone.")
+def pull(names: tuple[str, ...], *, offline: bool, **pinned: Any) -> Answer:  # noqa: ANN401 - see pins
     """Fetch what models need on this machine, so that they run from here. NAME may be a folder with a manifest, too.
 
     What is here already is not fetched again; what an earlier pull left half done goes on from there.
@@ -24,7 +25,7 @@ def pull(names: tuple[str, ...], **pinned: Any) -> Answer:  # noqa: ANN401 - see
     from ..client import Client
     from ..describe import size
 
-    ready = Client().prepare(names, progress=listener(), **pinned)
+    ready = Client().prepare(names, progress=listener(), offline=offline, **pinned)
     return Answer(
         lines=tuple(
             f"{each.model} {each.variant}: {f'fetched {size(each.fetched_bytes)}' if each.fetched_bytes else 'is here'}"

@@ -21,7 +21,8 @@ from inferry.catalog.errors import (
 )
 from inferry.cli import inferry as group
 from inferry.index.client.source import BUILT_IN
-from inferry.tests.shelves import ONES, adds, held, laid_beside, publish
+from inferry.tests.servers import serving
+from inferry.tests.shelves import ONES, adds, at, held, laid_beside, publish
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -167,10 +168,12 @@ def test_a_location_of_this_machine_is_fetched_from(home: Path, tmp_path: Path) 
     folder = publish(tmp_path / "mit Leerzeichen ü", locations="")
     elsewhere = tmp_path / "elsewhere ü.onnx"
     url = elsewhere.as_uri()
-    publish(folder, locations=f'{{ kind = "url", url = "https://example.org/x" }}, {{ kind = "url", url = "{url}" }}')
-    (folder / "fp32.onnx").rename(elsewhere)
     client = Client(home=home)
-    assert client.prepare([folder])[0].fetched_bytes == elsewhere.stat().st_size
+    with serving(lambda it, _: it.send(b"", 404)) as server:
+        publish(folder, locations=f"{at(f'{server.url}/x')}, {at(url)}")
+        (folder / "fp32.onnx").rename(elsewhere)
+        assert client.prepare([folder])[0].fetched_bytes == elsewhere.stat().st_size
+    assert [each.path for each in server.asked] == ["/x"]
     elsewhere.write_bytes(b"changed")
     assert client.prepare([folder])[0].fetched_bytes == 0
     assert adds(client)

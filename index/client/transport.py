@@ -1,0 +1,183 @@
+"""Transport: the bytes of files over http and https. The one door of requests."""
+
+from __future__ import annotations
+
+import re
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from ...catalog.errors import NetworkError, VerificationError
+from ...catalog.version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import requests
+
+TRIES: Final = 5
+"""How often in a row nothing may come before it is given up."""
+AT_ONCE: Final = 8
+"""How many connections to one server are kept."""
+PATIENCE_S: Final = 30.0
+"""The longest wait between two tries, whatever the server asks for."""
+_CHUNK: Final = 1 << 20
+_TIMEOUT_S: Final = (10, 60)
+"""To connect; and between two bytes."""
+_AGAIN: Final = frozenset({408, 429, 502, 503, 504})
+_RANGE: Final = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+
+
+class _AgainError(Exception):
+    """Another try may do."""
+
+    def __init__(self, words: str, after_s: float = 0) -> None:
+        super().__init__(words)
+        self.after_s = after_s
+
+
+class Transport:
+    """Gets files from servers, each in one stream that goes on where a connection ended.
+
+    Proxies are those of the environment, and certificates are checked by the system's own trust store. Names and
+    passwords of a ``.netrc`` are sent to nobody.
+    """
+
+    def __init__(self, wait: Callable[[float], object] = time.sleep) -> None:
+        """Nothing is asked yet; ``wait`` is how seconds pass between two tries."""
+        self._wait = wait
+
+    def stream(self, url: str, done: int, *, size_bytes: int) -> Iterator[bytes]:
+        """Yield the bytes of a file that has ``size_bytes``, from the one at ``done`` on; nobody has verified them.
+
+        Raises:
+            NetworkError: the server cannot be reached, or it does not have the file, or sends less of it.
+            VerificationError: what it has is of another size.
+        """
+        failed = 0
+        while done < size_bytes:
+            before = done
+            try:
+                for chunk in self._once(url, done, size_bytes):
+                    done += len(chunk)
+                    yield chunk
+                if done < size_bytes:
+                    raise _AgainError(f"it ended after {done:,} of {size_bytes:,} bytes")  # noqa: TRY301 - as a cut
+            except _AgainError as error:
+                failed = 1 if done - before >= _CHUNK else failed + 1
+                if failed >= TRIES:
+                    hint = "what came is kept: the next try goes on from there"
+                    raise NetworkError(f"{plain(url)}: {error}", hints=(hint,)) from error
+                self._wait(min(PATIENCE_S, max(error.after_s, 0.25 * 2**failed)))
+
+    def _once(self, url: str, done: int, size_bytes: int) -> Iterator[bytes]:
+        from urllib3.exceptions import HTTPError
+
+        response = self._get(url, {"Range": f"bytes={done}-"} if done else {})
+        with response:
+            passed = _begin(response, done)
+            length = response.headers.get("Content-Length", "")
+            if length.isdecimal() and int(length) + done - passed != size_bytes:
+                kind = response.headers.get("Content-Type", "unnamed content")
+                raise VerificationError(
+                    f"{plain(url)}: the server has {int(length) + done - passed:,} bytes ({kind}), and not the file of"
+                    f" {size_bytes:,}",
+                    hints=("a network that asks for a login answers so, too: open any page in a browser",),
+                )
+            try:
+                for chunk in response.raw.stream(_CHUNK, decode_content=False):
+                    rest = chunk[passed:] if passed else chunk
+                    passed -= len(chunk) - len(rest)
+                    if rest:
+                        yield rest
+            except (HTTPError, OSError) as error:
+                raise _AgainError(f"the connection was cut: {error}") from error
+
+    def _get(self, url: str, headers: dict[str, str]) -> requests.Response:
+        import requests
+
+        try:
+            response = self._session.get(url, headers=headers, stream=True, timeout=_TIMEOUT_S)
+        except requests.exceptions.SSLError as error:
+            hint = "whom this system trusts is set up in it; a company's proxy needs its certificate there"
+            raise NetworkError(f"{plain(url)}: its certificate is not trusted: {error}", hints=(hint,)) from error
+        except (requests.ConnectionError, requests.Timeout) as error:
+            raise _AgainError(f"it cannot be reached: {error}") from error
+        except requests.RequestException as error:
+            raise NetworkError(f"{plain(url)}: {error}") from error
+        try:
+            _check(response, url)
+        except BaseException:
+            response.close()
+            raise
+        return response
+
+    @cached_property
+    def _session(self) -> requests.Session:
+        import ssl
+
+        import requests
+        import truststore
+        from requests.adapters import HTTPAdapter
+
+        context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+        class Adapter(HTTPAdapter):
+            def init_poolmanager(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - as urllib3 has them
+                super().init_poolmanager(*given, **named, ssl_context=context)
+
+            def proxy_manager_for(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401 - as above
+                return super().proxy_manager_for(*given, **named, ssl_context=context)
+
+            def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:  # noqa: ANN401 - as above
+                if verify is not True:  # a file that the environment names
+                    super().cert_verify(conn, url, verify, cert)  # type: ignore[no-untyped-call]
+
+        class Session(requests.Session):
+            def get_redirect_target(self, resp: requests.Response) -> str | None:
+                target = super().get_redirect_target(resp)
+                if target and str(resp.url).startswith("https:") and target.startswith("http:"):
+                    raise requests.RequestException("it sends on to an address without encryption")
+                return target
+
+        session = Session()
+        session.mount("https://", Adapter(pool_maxsize=AT_ONCE))
+        session.mount("http://", Adapter(pool_maxsize=AT_ONCE))
+        session.headers.clear()
+        session.headers.update({"User-Agent": f"inferry/{VERSION}", "Accept-Encoding": "identity"})
+        session.auth = _nobody  # or requests would look into .netrc
+        return session
+
+
+def plain(url: str) -> str:
+    """Return an address without what follows a question mark, which may be secret."""
+    return url.partition("?")[0]
+
+
+def _nobody(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
+
+
+def _check(response: requests.Response, url: str) -> None:
+    """Refuse an answer that is not the file."""
+    if response.status_code in _AGAIN:
+        told = response.headers.get("Retry-After", "")
+        after_s = float(told) if told.isdecimal() else 0.0
+        raise _AgainError(f"it answers {response.status_code} {response.reason}", after_s)
+    if response.status_code not in {200, 206}:
+        host = urlsplit(response.url).netloc
+        raise NetworkError(f"{plain(url)}: {host} answers {response.status_code} {response.reason}")
+    encoding = response.headers.get("Content-Encoding", "identity")
+    if encoding != "identity":
+        raise NetworkError(f"{plain(url)}: it is sent as {encoding}, though that was not asked for")
+
+
+def _begin(response: requests.Response, done: int) -> int:
+    """Return how many bytes come that are here already: all of them, from a server that knows no ranges."""
+    if response.status_code == 200:  # noqa: PLR2004 - OK
+        return done
+    told = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+    if not told or int(told[1]) != done:
+        raise NetworkError(f"{plain(response.url)}: it sends another range than the one from byte {done:,}")
+    return 0
