@@ -124,7 +124,11 @@ def _schema(kind: type) -> dict[str, Any]:
 
 
 def _open(schema: _Json) -> _Json:
-    """Return a schema that lets objects have further keys, as ``decode`` does."""
+    """Return a schema that lets objects have further keys, as ``decode`` does, and is the same by every Python."""
+    if isinstance(schema, str):
+        from inspect import cleandoc
+
+        return cleandoc(schema)  # from 3.13 on docstrings are so already
     if isinstance(schema, list):
         return [_open(each) for each in schema]
     if not isinstance(schema, dict):
