@@ -109,7 +109,7 @@ class OnnxRuntimeMissing(RuntimeFailure):
 
 
 class LibraryMissing(RuntimeFailure):
-    """An optional library that a model's declared input needs is not here."""
+    """An optional library is not here that a model's declared input needs, or the place where a file lies."""
 
 
 class SessionError(RuntimeFailure):

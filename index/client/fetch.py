@@ -10,11 +10,21 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from ...catalog.errors import Cancelled, Error, MachineError, NetworkError, NotInstalled, Refused, VerificationError
-from ...catalog.values.location import UrlLocation
+from ...catalog.errors import (
+    Cancelled,
+    Error,
+    LibraryMissing,
+    MachineError,
+    NetworkError,
+    NotInstalled,
+    Refused,
+    VerificationError,
+)
+from ...catalog.values.location import HuggingFaceLocation, UrlLocation
 from ...catalog.values.progress import ALONE, Progress
 from ..files import explained, no_room
 from ..partial import chunks
+from . import huggingface
 from .transport import Transport, plain
 
 if TYPE_CHECKING:
@@ -61,7 +71,9 @@ def origins(artifact: Artifact, reach: Reach) -> list[Origin]:
             found.append(of_file(_local(each.url)))
         elif isinstance(each, UrlLocation) and not reach.offline:
             get = partial(reach.transport.stream, each.url, size_bytes=artifact.size_bytes)
-            found.append(Origin(plain(each.url), get))
+            found.append(Origin(_words(each), get))
+        elif isinstance(each, HuggingFaceLocation) and not reach.offline:
+            found.append(Origin(_words(each), partial(_of_hugging_face, reach.transport, each, artifact.size_bytes)))
     return found
 
 
@@ -121,18 +133,18 @@ class Fetching:
         for place in origins(artifact, reach):
             try:
                 self._store.resume(partial(self._counted, artifact, place), artifact.digest, artifact.size_bytes)
-            except (VerificationError, NetworkError, MachineError) as error:
+            except (VerificationError, NetworkError, LibraryMissing, MachineError) as error:
                 failures.append(error)
             else:
                 self._tell(artifact, artifact.size_bytes)
                 return
         if failures:
             raise failures[0]
-        away = [location for location in artifact.locations if isinstance(location, UrlLocation)]
+        away = [each for each in artifact.locations if isinstance(each, UrlLocation | HuggingFaceLocation)]
         if away and reach.offline:
             raise Refused(
                 f"{reach.offline}: {artifact.path} of {self._item} is not here, and the network may not be used",
-                hints=[f"it lies at {plain(location.url)}" for location in away],
+                hints=[f"it lies at {_words(each)}" for each in away],
             )
         raise NotInstalled(
             f"{artifact.path} of {self._item} is not here, and there is no place that this version can fetch it from",
@@ -196,6 +208,17 @@ def _rest(path: Path, done: int) -> Iterator[bytes]:
     with file:
         file.seek(done)
         yield from chunks(file, path)
+
+
+def _of_hugging_face(
+    transport: Transport, location: HuggingFaceLocation, size_bytes: int, done: int
+) -> Iterable[bytes]:
+    url, headers = huggingface.address(location)
+    return transport.stream(url, done, size_bytes=size_bytes, headers=headers)
+
+
+def _words(location: UrlLocation | HuggingFaceLocation) -> str:
+    return plain(location.url) if isinstance(location, UrlLocation) else huggingface.words(location)
 
 
 def _local(url: str) -> Path:

@@ -12,7 +12,7 @@ from ...catalog.errors import NetworkError, VerificationError
 from ...catalog.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     import requests
 
@@ -48,8 +48,12 @@ class Transport:
         """Nothing is asked yet; ``wait`` is how seconds pass between two tries."""
         self._wait = wait
 
-    def stream(self, url: str, done: int, *, size_bytes: int) -> Iterator[bytes]:
+    def stream(
+        self, url: str, done: int, *, size_bytes: int, headers: Mapping[str, str] | None = None
+    ) -> Iterator[bytes]:
         """Yield the bytes of a file that has ``size_bytes``, from the one at ``done`` on; nobody has verified them.
+
+        ``headers`` go with each request; an ``Authorization`` among them goes to no other server that it sends on to.
 
         Raises:
             NetworkError: the server cannot be reached, or it does not have the file, or sends less of it.
@@ -59,7 +63,7 @@ class Transport:
         while done < size_bytes:
             before = done
             try:
-                for chunk in self._once(url, done, size_bytes):
+                for chunk in self._once(url, done, size_bytes, headers or {}):
                     done += len(chunk)
                     yield chunk
                 if done < size_bytes:
@@ -71,10 +75,10 @@ class Transport:
                     raise NetworkError(f"{plain(url)}: {error}", hints=(hint,)) from error
                 self._wait(min(PATIENCE_S, max(error.after_s, 0.25 * 2**failed)))
 
-    def _once(self, url: str, done: int, size_bytes: int) -> Iterator[bytes]:
+    def _once(self, url: str, done: int, size_bytes: int, headers: Mapping[str, str]) -> Iterator[bytes]:
         from urllib3.exceptions import HTTPError
 
-        response = self._get(url, {"Range": f"bytes={done}-"} if done else {})
+        response = self._get(url, {**headers, "Range": f"bytes={done}-"} if done else headers)
         with response:
             passed = _begin(response, done)
             length = response.headers.get("Content-Length", "")
@@ -94,7 +98,7 @@ class Transport:
             except (HTTPError, OSError) as error:
                 raise _AgainError(f"the connection was cut: {error}") from error
 
-    def _get(self, url: str, headers: dict[str, str]) -> requests.Response:
+    def _get(self, url: str, headers: Mapping[str, str]) -> requests.Response:
         import requests
 
         try:
@@ -141,6 +145,11 @@ class Transport:
                     raise requests.RequestException("it sends on to an address without encryption")
                 return target
 
+            def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
+                ours, theirs = str(response.request.url), str(prepared_request.url)
+                if self.should_strip_auth(ours, theirs):  # type: ignore[no-untyped-call]
+                    prepared_request.headers.pop("Authorization", None)
+
         session = Session()
         session.mount("https://", Adapter(pool_maxsize=AT_ONCE))
         session.mount("http://", Adapter(pool_maxsize=AT_ONCE))
@@ -167,7 +176,11 @@ def _check(response: requests.Response, url: str) -> None:
         raise _AgainError(f"it answers {response.status_code} {response.reason}", after_s)
     if response.status_code not in {200, 206}:
         host = urlsplit(response.url).netloc
-        raise NetworkError(f"{plain(url)}: {host} answers {response.status_code} {response.reason}")
+        more = response.headers.get("X-Error-Message", "")[:200]  # as Hugging Face says why
+        words = f"{plain(url)}: {host} answers {response.status_code} {response.reason}{more and f': {more}'}"
+        raise NetworkError(
+            words, hints=("a file that is not for everybody needs a token",) * (response.status_code in {401, 403})
+        )
     encoding = response.headers.get("Content-Encoding", "identity")
     if encoding != "identity":
         raise NetworkError(f"{plain(url)}: it is sent as {encoding}, though that was not asked for")

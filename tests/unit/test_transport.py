@@ -162,6 +162,22 @@ def test_no_password_is_sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert "Authorization" not in server.asked[0].headers
 
 
+def test_no_password_and_no_token_is_sent_to_another_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "netrc").write_text("default login me password secret\n", encoding="utf-8")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    told = {"Authorization": "Bearer token"}
+    with serving(lambda it, _: it.send_range(DATA)) as other:
+
+        def on(it: Answering, _: int) -> None:
+            it.send(b"", 302, {"Location": f"{other.url}/b" if it.path == "/a" else "/a"})
+
+        with serving(on) as server:
+            stream = Transport().stream(f"{server.url}/", 0, size_bytes=SIZE, headers=told)
+            assert b"".join(stream) == DATA
+    assert [each.headers.get("Authorization") for each in server.asked] == ["Bearer token"] * 2
+    assert "Authorization" not in other.asked[0].headers
+
+
 def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(lambda it, _: it.send_range(DATA)) as proxy:
         monkeypatch.setenv("http_proxy", proxy.url)
