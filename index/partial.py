@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import deque
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..catalog.errors import VerificationError
 from .files import explained, no_room, refusal, remove
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
+    from concurrent.futures import Future
     from io import FileIO
     from pathlib import Path
 
@@ -18,6 +21,10 @@ if TYPE_CHECKING:
 Fetch: TypeAlias = "Callable[[int], Iterable[bytes]]"
 """Given how many bytes are there already, returns those that follow."""
 _CHUNK: Final = 1 << 20
+_LARGE: Final = 16 << 20
+"""From so many bytes on, what a thread costs is little."""
+_AHEAD: Final = 4
+"""How many chunks wait to be hashed."""
 
 
 def complete(partial: Path, fetch: Fetch, digest: Digest, size_bytes: int, *, anew: bool) -> None:
@@ -43,16 +50,17 @@ def complete(partial: Path, fetch: Fetch, digest: Digest, size_bytes: int, *, an
                 raise no_room(partial, size_bytes - done)
             file.seek(0)
             hashed = file_digest(file, "sha256") if done else sha256()
-        for chunk in fetch(done) if anew or done < size_bytes else ():
-            done += len(chunk)
-            if done > size_bytes:
-                break
-            try:
-                _write(file, chunk)
-            except OSError as error:
-                missing = size_bytes - done + len(chunk)
-                raise refusal(error, partial, done="written", missing_bytes=missing) from error
-            hashed.update(chunk)
+        with _hashing(hashed.update, size_bytes) as update:
+            for chunk in fetch(done) if anew or done < size_bytes else ():
+                done += len(chunk)
+                if done > size_bytes:
+                    break
+                update(chunk)
+                try:
+                    _write(file, chunk)
+                except OSError as error:
+                    missing = size_bytes - done + len(chunk)
+                    raise refusal(error, partial, done="written", missing_bytes=missing) from error
         with explained(partial, done="written"):
             os.fsync(file)
     if done < size_bytes:
@@ -69,6 +77,25 @@ def complete(partial: Path, fetch: Fetch, digest: Digest, size_bytes: int, *, an
             f"what came is not {digest} of {size_bytes:,} bytes, but {'longer' if done > size_bytes else came}",
             hints=("it was changed or damaged on its way: try again, or another source",),
         )
+
+
+@contextmanager
+def _hashing(update: Callable[[bytes], object], size_bytes: int) -> Generator[Callable[[bytes], object]]:
+    """Yield what hashes chunks: of a large file in a thread, while the next chunk comes and is written."""
+    if size_bytes < _LARGE:
+        yield update
+        return
+    from concurrent.futures.thread import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        left: deque[Future[object]] = deque()
+
+        def later(chunk: bytes) -> None:
+            left.append(pool.submit(update, chunk))
+            if len(left) > _AHEAD:
+                left.popleft().result()
+
+        yield later
 
 
 def chunks(file: FileIO, path: Path) -> Iterator[bytes]:
