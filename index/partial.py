@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections import deque
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..catalog.errors import VerificationError
 from .files import explained, no_room, refusal, remove
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
-    from concurrent.futures import Future
     from io import FileIO
     from pathlib import Path
 
@@ -88,7 +87,7 @@ def _hashing(update: Callable[[bytes], object], size_bytes: int) -> Generator[Ca
     from concurrent.futures.thread import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
-        left: deque[Future[object]] = deque()
+        left: deque[Any] = deque()
 
         def later(chunk: bytes) -> None:
             left.append(pool.submit(update, chunk))
