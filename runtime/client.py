@@ -229,6 +229,7 @@ class Client:
         progress: Listener | None = None,
         cancel: Event | None = None,
         offline: bool = False,
+        limit_rate: int | None = None,
         **pins: Unpack[Pins],
     ) -> list[Prepared]:
         """Find models anew, choose for this machine, and fetch what that needs; then ``load`` needs nobody.
@@ -238,6 +239,7 @@ class Client:
             progress: is told of each chunk that comes.
             cancel: ends it once it is set; what is whole by then stays, and the next call goes on from there.
             offline: use no network, whatever the settings say.
+            limit_rate: how many bytes may come in a second.
             pins: as ``load`` takes them.
 
         Raises:
@@ -249,7 +251,7 @@ class Client:
         from .loading import prepare as prepare_all
 
         host = self.devices()
-        watch = Watch(progress, cancel)
+        watch = Watch(progress, cancel, limit_rate)
         found = [self.find(name, channel=pins.get("channel"), anew=True) for name in names]
         settings = self.settings(**pins)
         forbidden = "offline" if offline else forbids_network(settings)

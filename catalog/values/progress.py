@@ -31,6 +31,8 @@ class Watch(NamedTuple):
     progress: Listener | None = None
     cancel: Event | None = None
     """Once it is set, whatever goes on ends with ``Cancelled``."""
+    limit_rate: int | None = None
+    """How many bytes may come in a second, over all that is fetched at the same time."""
 
 
 ALONE: Final = Watch()

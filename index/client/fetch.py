@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from shutil import disk_usage
 from threading import Event, Lock
+from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -83,6 +84,24 @@ def missing(artifacts: Iterable[Artifact], store: FolderStore) -> list[Artifact]
     return [each for each in wanted.values() if store.path(each.digest, each.size_bytes) is None]
 
 
+class Pace:
+    """So many bytes a second, over all threads that share it."""
+
+    def __init__(self, bytes_per_s: int) -> None:
+        """Begin now."""
+        self._rate = bytes_per_s
+        self._lock = Lock()
+        self._due = monotonic()
+
+    def wait_s(self, count: int) -> float:
+        """Return after how many seconds ``count`` bytes may come, which are counted from now on."""
+        with self._lock:
+            now = monotonic()
+            begins = max(self._due, now)
+            self._due = begins + count / self._rate
+            return begins - now
+
+
 class Fetching:
     """One fetch of several artifacts, as the threads that do it see it."""
 
@@ -94,6 +113,7 @@ class Fetching:
         self._done: dict[str, int] = {}
         self._watch = watch
         self._ended = Event()
+        self._pace = Pace(watch.limit_rate) if watch.limit_rate else None
         self._failure: Error | None = None
         self._lock = Lock()
 
@@ -154,6 +174,8 @@ class Fetching:
     def _counted(self, artifact: Artifact, place: Origin, done: int) -> Iterator[bytes]:
         for chunk in place.open(done):
             self._tell(artifact, done)
+            if self._pace:
+                self._rest(self._pace.wait_s(len(chunk)))
             if self._watch.cancel and self._watch.cancel.is_set():
                 hint = "what came is kept: the next try goes on from there"
                 raise Cancelled(f"{self._item}: cancelled", hints=(hint,))
@@ -161,6 +183,13 @@ class Fetching:
                 raise Cancelled(f"{self._item}: another of its files failed")
             yield chunk
             done += len(chunk)
+
+    def _rest(self, seconds: float) -> None:
+        """Let seconds pass, unless whatever goes on is ended meanwhile."""
+        end = monotonic() + seconds
+        cancel = self._watch.cancel
+        while (left := end - monotonic()) > 0 and not self._ended.is_set() and not (cancel and cancel.is_set()):
+            self._ended.wait(min(left, 0.1))
 
     def _tell(self, artifact: Artifact, done: int) -> None:
         with self._lock:

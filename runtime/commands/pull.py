@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
+from ...catalog.errors import UsageError
 from ...catalog.values.answer import Answer
+from ...catalog.values.size import Size
 from ..offers import offers
 from .pins import listener, pins
 
@@ -15,7 +17,8 @@ from .pins import listener, pins
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=offers("model"))
 @pins
 @click.option("--offline", is_flag=True, help="Use no network: fetch from folders and files alone.")
-def pull(names: tuple[str, ...], *, offline: bool, **pinned: Any) -> Answer:  # noqa: ANN401 - see pins
+@click.option("--limit-rate", metavar="SIZE", help="Fetch at most so much in a second, such as 2MB.")
+def pull(names: tuple[str, ...], *, offline: bool, limit_rate: str | None, **pinned: Any) -> Answer:  # noqa: ANN401 - see pins
     """Fetch what models need on this machine, so that they run from here. NAME may be a folder with a manifest, too.
 
     What is here already is not fetched again; what an earlier pull left half done goes on from there.
@@ -25,7 +28,10 @@ def pull(names: tuple[str, ...], *, offline: bool, **pinned: Any) -> Answer:  # 
     from ..client import Client
     from ..describe import size
 
-    ready = Client().prepare(names, progress=listener(), offline=offline, **pinned)
+    rate = Size.parse(limit_rate) if limit_rate else None
+    if rate == 0:
+        raise UsageError("--limit-rate: at 0 bytes a second nothing comes")
+    ready = Client().prepare(names, progress=listener(), offline=offline, limit_rate=rate, **pinned)
     return Answer(
         lines=tuple(
             f"{each.model} {each.variant}: {f'fetched {size(each.fetched_bytes)}' if each.fetched_bytes else 'is here'}"

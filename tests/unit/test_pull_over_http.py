@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from threading import Event, Timer
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
 from inferry import Client
-from inferry.catalog.errors import Refused, VerificationError
+from inferry.catalog.errors import Cancelled, Refused, VerificationError
 from inferry.cli import inferry as group
+from inferry.index.client.fetch import Pace
 from inferry.tests.servers import Answering, Served, serving
 from inferry.tests.shelves import adds, at, publish
 
@@ -83,3 +85,24 @@ def test_what_a_server_refuses_is_told_with_exit_code_6(tmp_path: Path, monkeypa
         refused = CliRunner().invoke(group, ["pull", str(tmp_path / "adder"), "--offline"])
     assert (told.exit_code, json.loads(told.stdout)["error"]["type"]) == (6, "NetworkError")
     assert (refused.exit_code, len(server.asked)) == (8, 1)
+
+
+def test_a_rate_holds_over_all_that_comes_at_once_and_cancelling_does_not_wait_for_it(tmp_path: Path) -> None:
+    pace = Pace(1000)
+    waits = [pace.wait_s(500_000) for _ in range(4)]
+    assert waits == pytest.approx([0, 500, 1000, 1500], abs=20)
+    folder = publish(tmp_path / "adder", files={"CARD.md": b"# Adds\n" * 100})
+    cancel = Event()
+    timer = Timer(0.3, cancel.set)
+    timer.start()
+    with pytest.raises(Cancelled):  # at one byte a second it would take minutes
+        Client(home=tmp_path / "home").prepare([folder], cancel=cancel, limit_rate=1)
+    timer.join()
+    assert Client(home=tmp_path / "home").prepare([folder], limit_rate=10**9)[0].fetched_bytes
+
+
+@pytest.mark.parametrize(("rate", "words"), [("0", "nothing comes"), ("fast", "is no size")])
+def test_rates_that_are_none(rate: str, words: str) -> None:
+    told = CliRunner().invoke(group, ["pull", "inferry/digits", "--limit-rate", rate])
+    assert told.exit_code == 2
+    assert words in told.stderr
