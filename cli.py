@@ -41,6 +41,9 @@ SECTIONS: Final = {
         "cache": ("runtime.commands.cache", "Show, verify and clean up what was pulled."),
         "doctor": ("runtime.commands.doctor", "Say what is wrong on this machine, and why the CPU."),
     },
+    "Publish": {
+        "index": ("index.commands.index", "Make a signed index, and add models to it."),
+    },
     "Settings": {
         "config": ("runtime.commands.config", "Show and change settings."),
         "completion": ("runtime.commands.completion", "Print a script that completes words in a shell."),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from .errors import VersionNotFound
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from .values.document import Entry
     from .values.model import Release
     from .values.names import Wanted
 
+_Released = TypeVar("_Released", bound="Release | Entry")
 _TOLD: Final = 5
 """How many releases are told where none is the one that is asked for."""
 
@@ -52,13 +54,13 @@ def every(releases: Iterable[Release], wanted: Wanted) -> list[Release]:
     return found
 
 
-def newest_first(releases: Sequence[Release]) -> Sequence[Release]:
+def newest_first(releases: Sequence[_Released]) -> Sequence[_Released]:
     """Return releases of a model, the newest first; stable pre-releases by PEP 440 last."""
     if len(releases) == 1:
         return releases
     from packaging.version import Version  # a name that has one release needs none of it
 
-    def key(release: Release) -> tuple[bool, Version]:
+    def key(release: _Released) -> tuple[bool, Version]:
         version = Version(release.version)
         return release.channel != "stable" or not version.is_prerelease, version
 

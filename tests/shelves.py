@@ -61,20 +61,23 @@ def publish(
     files: dict[str, bytes] | None = None,
     head: str = "",
     locations: str = "",
+    redistribution: str = "allowed",
 ) -> Path:
     """Write a model that adds into ``folder``, its variants told apart by a word in each; return ``folder``.
 
-    ``files`` are more files beside it, of which the card is one; ``locations`` are those of the variants.
+    ``files`` are more files beside it, of which the card is one; ``locations`` and ``redistribution`` are those of the
+    variants, and the latter of the files too.
     """
     folder.mkdir(parents=True, exist_ok=True)
     text = _HEAD.format(name=name, version=version) + head
+    may = f', redistribution = "{redistribution}"'
     for path, data in (files or {}).items():
         (folder / path).write_bytes(data)
-        text += f"card = {artifact(path, data)}\n"
+        text += f"card = {artifact(path, data, may)}\n"
     for precision in precisions:
         data = labelled(f"{name} {version} {precision}")
         (folder / f"{precision}.onnx").write_bytes(data)
-        more = f", locations = [{locations}]" if locations else ""
+        more = may + (f", locations = [{locations}]" if locations else "")
         text += f'\n[[variants]]\nname = "{precision}"\nprecision = "{precision}"\n'
         text += f"artifact = {artifact(f'{precision}.onnx', data, more)}\n"
     (folder / "manifest.toml").write_text(text + _TENSORS, encoding="utf-8", newline="\n")

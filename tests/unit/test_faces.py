@@ -20,6 +20,7 @@ from inferry.ep_packages.table import packages
 from inferry.runtime.ort import library
 from inferry.tests.models import one_node
 from inferry.tests.pages import paths
+from inferry.tests.shelves import publish
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -222,6 +223,10 @@ def test_every_example_in_the_help_runs(
     monkeypatch.setenv("INFERRY_HOME", str(tmp_path_factory.mktemp("home")))
     if path == ("cache", "remove"):
         run("pull", "inferry/digits")
+    if path[:1] == ("index",):
+        publish(here / "add")
+    if path in {("index", "add"), ("index", "status")}:
+        run("index", "init", "site")
     examples = re.findall(r"^ *(?:For example: )?inferry (\S.*?)(?:   .*)?$", told.stdout, re.MULTILINE)
     assert len(examples) == (5 if not path else 0 if path in GROUPS else 1)
     for example in examples:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, get_args
 
 import msgspec
@@ -28,6 +29,7 @@ from inferry.cli import inferry as group
 from inferry.index.collect import Kind
 from inferry.index.leases import lease
 from inferry.index.settings import Machine
+from inferry.index.signing.repository import Repository, RootKey
 from inferry.runtime import plan as planning
 from inferry.runtime.commands.completion import SHELLS
 from inferry.runtime.providers import State
@@ -72,6 +74,7 @@ ENUMS: Final[dict[str, tuple[object, ...]]] = {
     "devices scheme": get_args(DriverScheme),
     "devices access": (*get_args(Access), None),
     "plan workload": (*get_args(Workload), None),
+    "index-status root_key": get_args(RootKey),
 }
 """The closed sets of the schemas, and where the program has them."""
 
@@ -98,6 +101,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> World:
     (world.folder / "maps.onnx").write_bytes(maps())
     (world.folder / "late.onnx").write_bytes(late())
     (world.folder / "noise.onnx").write_bytes(b"noise")
+    Repository(world.folder / "site", world.home / "keys").init(datetime.now(UTC))
     Client(home=world.home).prepare(["inferry/digits", world.folder / "adder"])
     return world
 
@@ -239,6 +243,10 @@ FILLED: Final[dict[str, tuple[str, ...]]] = {
     "run what returns maps": ("run", "./maps.onnx", "--input", "x=random"),
     "providers": ("providers", "list"),
     "devices": ("devices",),
+    "index init": ("index", "init", "made"),
+    "index init with keys": ("index", "init", "made", "--keys", "keys", "--passphrase-file", "below.json"),
+    "index add": ("index", "add", "site", "adder", "--keys", "../home/keys"),
+    "index status": ("index", "status", "site"),
     "config": ("config", "show"),
     "config get": ("config", "get", "channels"),
     "config get what is not set": ("config", "get", "eps.allow"),
@@ -348,6 +356,10 @@ FAILURES: Final = {
     "no such setting": (2, ("config", "get", "nosuch")),
     "unknown": (3, ("show", "inferry/digist")),
     "no such version": (3, ("pull", "inferry/digits@2")),
+    "no index": (3, ("index", "status", "adder")),
+    "an index already": (8, ("index", "init", "site")),
+    "a folder that is not empty": (8, ("index", "init", "adder")),
+    "not the files of the manifest": (5, ("index", "add", "site", "bent", "--keys", "../home/keys")),
     "not pulled": (3, ("cache", "remove", "acme/nosuch")),
     "nothing fits": (4, ("run", "inferry/digits", "--precision", "int4")),
     "other bytes": (5, ("run", "./bent")),

@@ -1,0 +1,1 @@
+"""Commands about an index, one file for each noun."""

@@ -1,0 +1,134 @@
+"""``inferry index``."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ...catalog.errors import MachineError, UsageError
+from ...catalog.values.answer import Answer
+
+if TYPE_CHECKING:
+    from ..signing.keys import Ask
+
+_folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+_keys = click.option(
+    "--keys",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="The folder with its keys; without it they lie with your settings, under the fingerprint of the index.",
+)
+
+
+@click.group()
+def index() -> None:
+    """Make an index of models: a folder of signed files that any web server can serve."""
+
+
+@index.command()
+@_folder
+@_keys
+@click.option(
+    "--passphrase-file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Holds the passphrase of the offline keys; without it you are asked in a terminal, else a random one is made.",
+)
+def init(folder: Path, *, keys: Path | None, passphrase_file: Path | None) -> Answer:
+    """Make an index without models in DIR, and its keys elsewhere.
+
+    For example: inferry index init site
+    """
+    from ..signing.repository import Repository
+
+    made = Repository(folder, keys).init(datetime.now(UTC), ask=_ask(passphrase_file))
+    return Answer(
+        lines=(f"fingerprint {made.fingerprint}", f"keys        {made.keys}"),
+        document={
+            "fingerprint": made.fingerprint,
+            "keys": str(made.keys),
+            "passphrase": str(made.passphrase) if made.passphrase else None,
+        },
+        notes=(f"the passphrase of root.pem and targets.pem lies in {made.passphrase}: keep all three elsewhere",)
+        if made.passphrase
+        else (),
+    )
+
+
+@index.command()
+@_folder
+@click.argument("model", metavar="FOLDER", type=click.Path(path_type=Path))
+@_keys
+def add(folder: Path, model: Path, *, keys: Path | None) -> Answer:
+    """Add the release in FOLDER, a manifest and the files that it names, to the index in DIR.
+
+    Its files are copied where the manifest says that others may hand them on; a release that is there already changes
+    nothing.
+
+    For example: inferry index add site add
+    """
+    from ..signing.repository import Repository
+
+    added = Repository(folder, keys).add(model, datetime.now(UTC))
+    done = "added" if added.new else "is there already"
+    return Answer(
+        lines=(f"{added.name}@={added.version} {done}: serial {added.serial}",),
+        document={**added._asdict()},
+        told="words",
+    )
+
+
+@index.command()
+@_folder
+def status(folder: Path) -> Answer:
+    """Show the fingerprint and the serial of the index in DIR, and when what was signed expires.
+
+    For example: inferry index status site
+    """
+    from ..signing.repository import Repository
+
+    told = Repository(folder).status(datetime.now(UTC))
+    rows = {
+        "fingerprint": told.fingerprint,
+        "serial": f"{told.serial}",
+        "models": f"{told.models:,}",
+        "root key": told.root_key,
+        **{f"{role} until": f"{end:%Y-%m-%d %H:%M} UTC" for role, end in told.expires.items()},
+    }
+    return Answer(
+        lines=tuple(f"{name:<16}  {value}" for name, value in rows.items()),
+        document={
+            "fingerprint": told.fingerprint,
+            "serial": told.serial,
+            "expires": {role: end.isoformat() for role, end in told.expires.items()},
+            "root_key": told.root_key,
+            "models": told.models,
+        },
+        notes=tuple(f"{role} has expired: clients refuse what it signs" for role in told.expired),
+    )
+
+
+def _ask(file: Path | None) -> Ask | None:
+    """Return who knows the passphrase: a file, or somebody at a terminal; ``None`` where nobody does."""
+    if file:
+        try:
+            told = file.read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise MachineError(f"{file} cannot be read: {error.strerror or error}") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"--passphrase-file: {file} is not UTF-8") from error
+        return lambda: told
+    if at_a_terminal():
+        return lambda: str(
+            click.prompt("passphrase of the offline keys", hide_input=True, confirmation_prompt=True, err=True)
+        )
+    return None
+
+
+def at_a_terminal() -> bool:
+    """Return whether somebody can be asked."""
+    return bool(sys.stdin and sys.stdin.isatty())

@@ -1,0 +1,160 @@
+"""Keys: what signs an index, in a folder that is never handed out.
+
+The keys of ``root`` and ``targets`` are PEM, encrypted with a passphrase: they are needed when an index is made, and
+when its keys change. The online key signs every change, so it lies open, for its owner alone.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from ...catalog.errors import InvalidDocument, MachineError, NotFoundError, Refused, UsageError
+from ..files import explained, remove, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from securesystemslib.signer import CryptoSigner
+
+Ask: TypeAlias = "Callable[[], str]"
+"""Returns the passphrase of the offline keys."""
+ONLINE: Final = "online"
+
+
+class Keys(NamedTuple):
+    """The three keys of an index; all are Ed25519."""
+
+    root: CryptoSigner
+    targets: CryptoSigner
+    online: CryptoSigner
+
+
+def make_keys() -> Keys:
+    """Return new keys."""
+    from securesystemslib.signer import CryptoSigner
+
+    return Keys(*(CryptoSigner.generate_ed25519() for _ in Keys._fields))
+
+
+class KeyFolder:
+    """A folder with ``root.pem``, ``targets.pem`` and ``online.pem``, and the lock of who signs."""
+
+    def __init__(self, folder: Path) -> None:
+        """Keep keys in ``folder``, which is made with the first of them."""
+        self.folder = folder
+        self.passphrase: Path = folder / "passphrase"
+        """What the offline keys are encrypted with, where nobody was there to choose it; else it is not there."""
+
+    def fill(self, made: Keys, ask: Ask | None = None) -> Keys:
+        """Return the keys that are there, and of ``made`` those that are missing, after writing them.
+
+        Without ``ask`` the passphrase is the one that lies there, else a random one, which is written beside the keys.
+
+        Raises:
+            Refused: the passphrase is not that of the keys.
+            UsageError: the passphrase is empty.
+            InvalidDocument: a file is no key.
+            MachineError: a file cannot be read or written.
+        """
+        with explained(self.folder, done="written"):
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        secret = self._secret(ask)
+        held: list[CryptoSigner] = []
+        for role, key in zip(Keys._fields, made, strict=True):
+            path = self._path(role)
+            if path.exists():
+                held.append(self._read(role, secret))
+            else:
+                _write_privately(path, _pem(key, None if role == ONLINE else secret))
+                held.append(key)
+        return Keys(*held)
+
+    def online(self) -> CryptoSigner:
+        """Return the online key.
+
+        Raises:
+            NotFoundError: it is not there.
+            InvalidDocument: its file is no key.
+            MachineError: its file cannot be read.
+        """
+        if not self._path(ONLINE).exists():
+            raise NotFoundError(
+                f"{self._path(ONLINE)} is not there: without it nothing can be signed",
+                hints=("say with --keys in which folder the keys of this index are",),
+            )
+        return self._read(ONLINE, b"")
+
+    def _secret(self, ask: Ask | None) -> bytes:
+        if ask:
+            if not (told := ask()):
+                raise UsageError("the passphrase is empty")
+            return told.encode()
+        if not self.passphrase.exists():
+            import secrets
+
+            _write_privately(self.passphrase, secrets.token_urlsafe(32).encode() + b"\n")
+        with explained(self.passphrase, done="read"):
+            return self.passphrase.read_bytes().strip()
+
+    def _read(self, role: str, secret: bytes) -> CryptoSigner:
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+        from securesystemslib.signer import CryptoSigner
+
+        path = self._path(role)
+        with explained(path, done="read"):
+            data = path.read_bytes()
+        encrypted = data.startswith(b"-----BEGIN ENCRYPTED")
+        if encrypted is (role == ONLINE):
+            raise InvalidDocument(f"{path}: the {role} key is {'encrypted' if encrypted else 'not encrypted'}")
+        try:
+            key = load_pem_private_key(data, secret if encrypted else None)
+        except (ValueError, UnsupportedAlgorithm) as error:
+            if encrypted and "password" in str(error).lower():
+                raise Refused(
+                    f"{path}: this is not the passphrase of the {role} key",
+                    hints=("--passphrase-file names the file that holds it",),
+                ) from error
+            raise InvalidDocument(f"{path} is no private key in PEM: {error}") from error
+        if not isinstance(key, Ed25519PrivateKey):
+            raise InvalidDocument(f"{path}: the {role} key is not Ed25519")
+        return CryptoSigner(key)
+
+    def _path(self, role: str) -> Path:
+        return self.folder / f"{role}.pem"
+
+
+def _pem(key: CryptoSigner, secret: bytes | None) -> bytes:
+    if secret is None:
+        return key.private_bytes
+    from cryptography.hazmat.primitives.serialization import (
+        BestAvailableEncryption,
+        Encoding,
+        PrivateFormat,
+        load_pem_private_key,
+    )
+
+    private = load_pem_private_key(key.private_bytes, None)
+    return private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(secret))
+
+
+def _write_privately(path: Path, data: bytes) -> None:
+    """Write a whole file that its owner alone may read, from its first byte on."""
+    partial = path.with_name(f".{path.name}")
+    try:
+        with explained(path, done="written"):
+            remove(partial)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            with open(os.open(partial, flags, stat.S_IRUSR | stat.S_IWUSR), "wb") as file:  # noqa: PTH123 - a descriptor
+                file.write(data)
+                file.flush()
+                os.fsync(file)
+            replace(partial, path)
+    except MachineError:
+        with explained(path, done="written"):
+            remove(partial)
+        raise

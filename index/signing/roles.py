@@ -1,0 +1,195 @@
+"""Roles: the metadata of an index, made and changed; bytes in, bytes out.
+
+``root`` and ``targets`` are signed by offline keys; ``targets`` delegates the documents of models to ``models``, and
+that to bins by the hash of a document's path. The online key signs ``models``, bins, ``snapshot`` and ``timestamp``.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from ...catalog.errors import InvalidDocument, UsageError, VerificationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from securesystemslib.signer import CryptoSigner
+    from tuf.api.metadata import Metadata, Root, Snapshot, SuccinctRoles, TargetFile, Targets, Timestamp
+
+    from .keys import Keys
+
+    _Signed = TypeVar("_Signed", Root, Timestamp, Snapshot, Targets)
+
+BINS: Final = 16
+"""How many bins a small index begins with."""
+_NUMBERS: Final = tuple(2**bits for bits in range(1, 13))
+"""How many bins there can be."""
+PREFIX: Final = "bins"
+TIMESTAMP: Final = "timestamp.json"
+_PATTERN: Final = "models/*/*"
+_ALL: Final = ("root", "timestamp", "snapshot", "targets")
+_DAYS: Final = {"root": 365, "targets": 365, "models": 90, PREFIX: 90, "snapshot": 7, "timestamp": 1}
+
+ROLES: Final = tuple(_DAYS)
+"""Every role, all bins as one."""
+
+
+class State(NamedTuple):
+    """What an index is at a moment: what its timestamp names, and what that names."""
+
+    timestamp: Timestamp
+    snapshot: Snapshot
+    models: Targets
+
+    @property
+    def bins(self) -> SuccinctRoles:
+        """The bins."""
+        found = self.models.delegations.succinct_roles if self.models.delegations else None
+        if not found:
+            raise InvalidDocument("the role `models` delegates to no bins")
+        return found
+
+    def version(self, role: str) -> int:
+        """Return the version of a role that the snapshot names; raise ``InvalidDocument`` where it names none."""
+        try:
+            return self.snapshot.meta[f"{role}.json"].version
+        except KeyError:
+            raise InvalidDocument(f"the snapshot names no version of `{role}`") from None
+
+
+def make(keys: Keys, bins: int, now: datetime) -> dict[str, bytes]:
+    """Return the files of an index without models by name, the timestamp last.
+
+    Raises:
+        UsageError: ``bins`` is no power of two from 2 to 4,096.
+    """
+    from tuf.api.metadata import DelegatedRole, Delegations, MetaFile, Root, Snapshot, SuccinctRoles, Targets
+
+    if bins not in _NUMBERS:
+        raise UsageError(f"{bins} is no number of bins: a power of two from {_NUMBERS[0]} to {_NUMBERS[-1]}")
+    online = keys.online.public_key
+    root = Root(expires=_expires("root", now), consistent_snapshot=True)
+    for role, key in zip(_ALL, (keys.root, keys.online, keys.online, keys.targets), strict=True):
+        root.add_key(key.public_key, role)
+    to_models = DelegatedRole("models", [online.keyid], 1, terminating=True, paths=[_PATTERN])
+    targets = Targets(
+        expires=_expires("targets", now), delegations=Delegations({online.keyid: online}, {"models": to_models})
+    )
+    to_bins = SuccinctRoles([online.keyid], 1, bins.bit_length() - 1, PREFIX)
+    models = Targets(
+        expires=_expires("models", now), delegations=Delegations({online.keyid: online}, succinct_roles=to_bins)
+    )
+    names = [*to_bins.get_roles()]
+    one_bin = sign(Targets(expires=_expires(PREFIX, now)), keys.online)
+    snapshot = Snapshot(
+        expires=_expires("snapshot", now),
+        meta={f"{name}.json": MetaFile(1) for name in ("targets", "models", *names)},
+    )
+    told = sign(snapshot, keys.online)
+    return {
+        "1.root.json": sign(root, keys.root),
+        "1.targets.json": sign(targets, keys.targets),
+        "1.models.json": sign(models, keys.online),
+        **{f"1.{name}.json": one_bin for name in names},
+        "1.snapshot.json": told,
+        TIMESTAMP: _timestamp(1, 1, told, keys.online, now),
+    }
+
+
+def change(state: State, role: str, signed: Targets, online: CryptoSigner, now: datetime) -> dict[str, bytes]:
+    """Return the files that make ``signed`` the next version of the bin ``role``, by name, the timestamp last."""
+    from tuf.api.metadata import MetaFile
+
+    signed.version = state.version(role) + 1
+    signed.expires = _expires(PREFIX, now)
+    snapshot = state.snapshot
+    snapshot.version += 1
+    snapshot.expires = _expires("snapshot", now)
+    snapshot.meta[f"{role}.json"] = MetaFile(signed.version)
+    told = sign(snapshot, online)
+    return {
+        f"{signed.version}.{role}.json": sign(signed, online),
+        f"{snapshot.version}.snapshot.json": told,
+        TIMESTAMP: _timestamp(state.timestamp.version + 1, snapshot.version, told, online, now),
+    }
+
+
+def target(path: str, data: bytes) -> TargetFile:
+    """Return what a bin says of the document at ``path``."""
+    from tuf.api.metadata import TargetFile
+
+    return TargetFile.from_data(path, data, ["sha256"])
+
+
+def read(name: str, data: bytes, kind: type[_Signed], online: CryptoSigner | None = None) -> _Signed:
+    """Return what a file says; with ``online`` only where that key signed it.
+
+    Raises:
+        InvalidDocument: it is no metadata of that kind.
+        VerificationError: the key did not sign it, or it is not of the version that its name tells.
+    """
+    from securesystemslib.exceptions import UnverifiedSignatureError
+    from tuf.api.metadata import Metadata
+    from tuf.api.serialization import DeserializationError
+
+    try:
+        metadata = Metadata[Any].from_bytes(data)
+    except DeserializationError as error:
+        raise InvalidDocument(f"{name} is no TUF metadata: {error.__cause__ or error}") from error
+    if not isinstance(metadata.signed, kind):
+        raise InvalidDocument(f"{name} is of another role: {metadata.signed.type}")
+    if online:
+        key = online.public_key
+        try:
+            key.verify_signature(metadata.signatures[key.keyid], metadata.signed_bytes)
+        except (KeyError, UnverifiedSignatureError) as error:
+            raise VerificationError(
+                f"{name} was not signed by the online key that is here",
+                hints=("these are the keys of another index, or somebody changed this one",),
+            ) from error
+    version = name.partition(".")[0]
+    if version.isdecimal() and metadata.signed.version != int(version):
+        raise VerificationError(f"{name} was changed: it holds version {metadata.signed.version}")
+    return metadata.signed
+
+
+def sign(signed: _Signed, key: CryptoSigner) -> bytes:
+    """Return the file of ``signed``, signed by ``key``."""
+    from tuf.api.metadata import Metadata
+    from tuf.api.serialization.json import JSONSerializer
+
+    metadata: Metadata[_Signed] = Metadata(signed)
+    metadata.sign(key)
+    return metadata.to_bytes(JSONSerializer(compact=True))
+
+
+def load(read_file: Callable[[str], bytes], online: CryptoSigner | None = None) -> State:
+    """Return the state of an index, of which ``read_file`` returns a file by its name. Raises what ``read`` raises."""
+    from tuf.api.exceptions import LengthOrHashMismatchError
+    from tuf.api.metadata import Snapshot, Targets, Timestamp
+
+    timestamp = read(TIMESTAMP, read_file(TIMESTAMP), Timestamp, online)
+    name = f"{timestamp.snapshot_meta.version}.snapshot.json"
+    data = read_file(name)
+    try:
+        timestamp.snapshot_meta.verify_length_and_hashes(data)
+    except LengthOrHashMismatchError as error:
+        raise VerificationError(f"{name} was changed: it is not the one that {TIMESTAMP} names") from error
+    snapshot = read(name, data, Snapshot, online)
+    if "models.json" not in snapshot.meta:
+        raise InvalidDocument(f"{name} names no version of `models`")
+    name = f"{snapshot.meta['models.json'].version}.models.json"
+    return State(timestamp, snapshot, read(name, read_file(name), Targets, online))
+
+
+def _timestamp(version: int, snapshot: int, told: bytes, online: CryptoSigner, now: datetime) -> bytes:
+    from tuf.api.metadata import MetaFile, Timestamp
+
+    named = MetaFile.from_data(snapshot, told, ["sha256"])
+    return sign(Timestamp(version=version, expires=_expires("timestamp", now), snapshot_meta=named), online)
+
+
+def _expires(role: str, now: datetime) -> datetime:
+    return now + timedelta(days=_DAYS[role])

@@ -1,0 +1,67 @@
+"""Indexes that are signed here: one with its keys and a model to add, and what lies in it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from inferry.catalog.values.document import ModelDocument
+from inferry.index import wire
+from inferry.index.signing.repository import Repository
+from inferry.tests.clients import fetched, updater
+from inferry.tests.shelves import publish
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = datetime.now(UTC)
+PASSPHRASE = "a long passphrase"  # noqa: S105 - of keys that sign nothing but tests
+
+
+class World(NamedTuple):
+    """An index, its keys, and a model to add."""
+
+    site: Path
+    keys: Path
+    model: Path
+
+    @property
+    def repository(self) -> Repository:
+        return Repository(self.site, self.keys)
+
+
+def empty_index(root: Path) -> World:
+    """Make an empty index below ``root``, and a model of two variants beside it."""
+    world = World(root / "site", root / "keys", publish(root / "model", precisions=("fp32", "fp16")))
+    world.repository.init(NOW, ask=lambda: PASSPHRASE)
+    return world
+
+
+def copied(world: World, root: Path) -> World:
+    """Return a copy of it below ``root``."""
+    copies = World(*(root / each.name for each in world))
+    for old, new in zip(world, copies, strict=True):
+        shutil.copytree(old, new)
+    return copies
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def seen(world: World, home: Path, name: str = "acme/add") -> ModelDocument | None:
+    """Return what a client that begins anew sees of a model."""
+    data = fetched(updater(world.site, home), name)
+    return wire.decode(data, ModelDocument) if data else None
+
+
+def signed(world: World, name: str) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((world.site / "metadata" / name).read_bytes())["signed"]
+    return told
+
+
+def blob(world: World, digest: str) -> Path:
+    digits = digest.removeprefix("sha256:")
+    return world.site / "blobs/sha256" / digits[:2] / digits[2:]
