@@ -127,13 +127,14 @@ class Repository:
             NotFoundError: there is no index, no model in ``folder``, or no key.
             InvalidManifest: the manifest is wrong.
             VerificationError: a file is not the one that the manifest names, or the index was changed by others.
-            Refused: the version is there with other content, or a file may not be handed on.
+            Refused: the version is there with other content, a file may not be handed on, or the keys lie in the index.
             InvalidDocument: the documents of the model would be too large, or the index is damaged.
             MachineError: a file cannot be read or written, or another process signs for too long.
         """
         from tuf.api.metadata import Targets
 
         held = self._held()
+        self._refuse_inside(held.folder)
         online = held.online()
         ready = prepare(folder)
         name, version = ready.release.name, ready.release.version

@@ -260,6 +260,12 @@ def test_keys_never_lie_where_they_would_be_handed_out(keys: str, tmp_path: Path
     assert not (tmp_path / "site").exists()
 
 
+def test_keys_that_lie_there_sign_nothing(world: World) -> None:
+    shutil.copytree(world.keys, world.site / "keys")
+    with pytest.raises(Refused, match="all of which is handed out"):
+        Repository(world.site, world.site / "keys").add(world.model, NOW)
+
+
 def test_an_index_is_made_in_a_folder_of_its_own(world: World, tmp_path: Path) -> None:
     with pytest.raises(Refused, match="holds an index already"):
         world.repository.init(NOW)
