@@ -4,6 +4,8 @@ The keys of ``root`` and ``targets`` are PEM, encrypted with a passphrase: they 
 when its keys change. The online key signs every change, so it lies open, for its owner alone.
 """
 
+# pyright: reportPrivateImportUsage=false
+
 from __future__ import annotations
 
 import os

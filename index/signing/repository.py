@@ -1,5 +1,7 @@
 """Repository: an index that this machine signs."""
 
+# pyright: reportPrivateImportUsage=false
+
 from __future__ import annotations
 
 import os

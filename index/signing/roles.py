@@ -4,6 +4,8 @@
 that to bins by the hash of a document's path. The online key signs ``models``, bins, ``snapshot`` and ``timestamp``.
 """
 
+# pyright: reportPrivateImportUsage=false
+
 from __future__ import annotations
 
 from datetime import timedelta
@@ -30,7 +32,7 @@ PREFIX: Final = "bins"
 TIMESTAMP: Final = "timestamp.json"
 _PATTERN: Final = "models/*/*"
 _ALL: Final = ("root", "timestamp", "snapshot", "targets")
-_DAYS: Final = {"root": 365, "targets": 365, "models": 90, PREFIX: 90, "snapshot": 7, "timestamp": 1}
+_DAYS: Final = {"root": 365, "targets": 365, "models": 90, PREFIX: 90, "snapshot": 30, "timestamp": 7}
 
 ROLES: Final = tuple(_DAYS)
 """Every role, all bins as one."""

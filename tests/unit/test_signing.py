@@ -98,7 +98,7 @@ def test_the_folder_holds_only_what_may_be_handed_out(world: World) -> None:
 def test_who_signs_what_and_for_how_long(world: World) -> None:
     expires = world.repository.status(NOW).expires
     days = {role: (end - NOW.replace(microsecond=0)).days for role, end in expires.items()}
-    assert days == {"root": 365, "targets": 365, "models": 90, "bins": 90, "snapshot": 7, "timestamp": 1}
+    assert days == {"root": 365, "targets": 365, "models": 90, "bins": 90, "snapshot": 30, "timestamp": 7}
     root, targets, models = (signed(world, f"1.{role}.json") for role in ("root", "targets", "models"))
     online = root["roles"]["timestamp"]["keyids"]
     assert root["roles"]["snapshot"]["keyids"] == online
@@ -124,7 +124,7 @@ def test_a_change_signs_the_bin_the_snapshot_and_the_timestamp(world: World) -> 
     changed = sorted(name for name in after if before.get(name) != after[name])
     assert [name.rstrip("0123456789abcdef.json") for name in changed] == ["3.bins-", "3.snapshot", "timestamp"]
     assert before.keys() <= after.keys()
-    assert signed(world, "timestamp.json")["expires"] == f"{LATER + timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}"
+    assert signed(world, "timestamp.json")["expires"] == f"{LATER + timedelta(days=7):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def test_releases_stand_newest_first_and_the_newest_speaks(world: World, tmp_path: Path) -> None:

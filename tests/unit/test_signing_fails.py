@@ -246,7 +246,7 @@ def test_keys_are_found_wherever_the_index_is_moved(
     assert told.passphrase == told.keys / "passphrase"
     (tmp_path / "site").rename(tmp_path / "moved")
     assert Repository(tmp_path / "moved").add(made.model, NOW).new
-    status = Repository(tmp_path / "moved").status(NOW + timedelta(days=8))
+    status = Repository(tmp_path / "moved").status(NOW + timedelta(days=31))
     assert (status.fingerprint, status.root_key) == (told.fingerprint, "online")
     assert status.expired == ("snapshot", "timestamp")
     told.passphrase.unlink()
