@@ -12,11 +12,11 @@ import warnings
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 import click
 
-from .catalog.errors import Error, MachineError, UsageError
+from .catalog.errors import Error, MachineError, StaleSource, UsageError
 from .catalog.version import VERSION
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ SECTIONS: Final = {
         "index": ("index.commands.index", "Make a signed index, and add models to it."),
     },
     "Settings": {
+        "source": ("index.commands.source", "Say in which indexes names are looked up."),
         "config": ("runtime.commands.config", "Show and change settings."),
         "completion": ("runtime.commands.completion", "Print a script that completes words in a shell."),
     },
@@ -133,7 +134,10 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's signature
         """Run the command that was asked for."""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("always", category=StaleSource)
+                warnings.showwarning = cast("Any", _warn)
+                return super().invoke(ctx)
         except Error as error:
             _fail(ctx, type(error).__name__, error.message, error.hints(), error.exit_code)
         except click.UsageError as error:
@@ -176,6 +180,11 @@ class Teller:
             share = event.done_bytes / (event.total_bytes or 1)
             line = f"{share:4.0%} of {size(event.total_bytes)}, {size(int(rate))}/s{left}"
             click.echo(f"\r{line:<60}", err=True, nl=over)
+
+
+def _warn(message: Warning | str, *_: object) -> None:
+    """Tell a warning in place of Python."""
+    _tell((f"warning: {message}",), "failure", err=True)
 
 
 def _fail(context: click.Context, kind: str, message: str, hints: Iterable[str], code: int) -> NoReturn:

@@ -8,7 +8,8 @@ Error (1: a bug of ours when nothing below fits)
 │   ├── ModelNotFound           no source knows the model
 │   └── VersionNotFound         no release of the model is of the version that was asked for
 ├── NothingFits (4)             a model has no variant of the kind that was asked for
-├── VerificationError (5)       bytes differ from what a manifest names
+├── VerificationError (5)       bytes differ from what a manifest names, or nobody who is trusted signed them
+├── NetworkError (6)            a server cannot be reached, refuses, or ends too soon
 ├── RuntimeFailure (7)
 │   ├── OnnxRuntimeMissing      no usable ONNX Runtime in this environment
 │   ├── LibraryMissing          an optional library that a model's declared input needs
@@ -93,9 +94,14 @@ class VerificationError(Error):
 
 
 class NetworkError(Error):
-    """A server cannot be reached, refuses, or ends before it has sent all."""
+    """A server cannot be reached, refuses, or ends before it has sent all; ``status`` is what it answers, as 404."""
 
     exit_code = 6
+
+    def __init__(self, message: str, *, status: int | None = None, hints: Iterable[str] = ()) -> None:
+        """Keep the status beside the words."""
+        super().__init__(message, hints=hints)
+        self.status = status
 
 
 class RuntimeFailure(Error):
@@ -205,6 +211,10 @@ class MachineError(Error):
     """This machine's disk or permissions stand in the way."""
 
     exit_code = 10
+
+
+class StaleSource(UserWarning):
+    """An index has expired, and is used all the same, as its owner's user wants it: it may hold back what is new."""
 
 
 class Cancelled(Error):

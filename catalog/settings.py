@@ -58,6 +58,30 @@ class Eps(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Not these, whatever ``allow`` says."""
 
 
+class SourceWord(str):
+    """A source: its name, or an address at which it lies or below which it does."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the source that ``text`` names; raise ``UsageError`` where it can name none."""
+        from .values.source import SourceUrl
+
+        if "://" in text:
+            return cls(SourceUrl.parse(text))
+        if not _EP.fullmatch(text):
+            raise UsageError(f"`{text[:100]}` is neither the name of a source nor an address, as https://host/folder/")
+        return cls(text)
+
+
+class SourceLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which sources may be asked."""
+
+    allow: tuple[SourceWord, ...] | None = None
+    """These alone, and the built-in one; ``None`` for all."""
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How large things may be, in bytes; ``None`` where there is no limit."""
 
@@ -78,6 +102,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     offline: bool | None = None
     eps: Eps = Eps()
     limits: Limits = Limits()
+    sources: SourceLimits = SourceLimits()
 
 
 DEFAULTS: Final = Settings(policy=DevicePolicy("default"), channels=("stable",), install="auto", offline=False)
@@ -90,6 +115,7 @@ KEYS: Final = (
     "eps.deny",
     "limits.model_size",
     "limits.store_size",
+    "sources.allow",
 )
 VARIABLES: Final = {
     "policy": "INFERRY_POLICY",
@@ -98,7 +124,7 @@ VARIABLES: Final = {
     "offline": "INFERRY_OFFLINE",
 }
 """The variables of the environment that set a key."""
-_LISTS: Final = frozenset({"channels", "eps.allow", "eps.deny"})
+_LISTS: Final = frozenset({"channels", "eps.allow", "eps.deny", "sources.allow"})
 _OPTIONS: Final = {"channels": CHANNELS, "install": get_args(Install)}
 _WORDS: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
@@ -142,8 +168,9 @@ class Effective:
                 if first.origin == "machine policy" and layer.origin in {"command line", "environment"}:
                     _hold(key, first, Value(value, layer.origin, where))
         told = _nested({key: held.value for key, held in self._values.items()})
-        eps, limits = Eps(**told.pop("eps", {})), Limits(**told.pop("limits", {}))
-        self.settings: Settings = Settings(eps=eps, limits=limits, **told)
+        tables = {"eps": Eps, "limits": Limits, "sources": SourceLimits}
+        made: dict[str, Any] = {name: table(**told.pop(name, {})) for name, table in tables.items()}
+        self.settings: Settings = Settings(**made, **told)
         """All of it as one value; what nobody sets has its default."""
 
     def __getitem__(self, key: str) -> Value:
@@ -181,6 +208,14 @@ def refuse_channel(settings: Effective, what: str, channel: Channel) -> None:
     if settings["channels"].origin == "machine policy" and channel not in settings.channels:
         at, among = _at(settings["channels"].where, "channels"), ", ".join(settings.channels)
         raise Refused(f"{at}: `{channel}`, the channel of {what}, is not among {among}")
+
+
+def rules_out(settings: Effective, name: str, url: str) -> str:
+    """Return what says that a source may not be asked; empty where nothing does."""
+    allowed, _, where = settings["sources.allow"]
+    if allowed is None or name in allowed or any("://" in each and url.startswith(each) for each in allowed):
+        return ""
+    return f"{_at(where, 'sources.allow')}: the source {name} ({url}) is not among {', '.join(allowed)}"
 
 
 def forbids_network(settings: Effective) -> str:
@@ -320,7 +355,7 @@ def _nested(values: Mapping[str, object]) -> dict[str, Any]:
 def _decode(kind: type, value: Any) -> Any:  # noqa: ANN401 - msgspec's signature of a dec_hook
     if kind is Size and type(value) is int and 0 <= value < 2**63:
         return Size(value)
-    if not issubclass(kind, Size | DevicePolicy | EpWord) or not isinstance(value, str):
+    if not issubclass(kind, Size | DevicePolicy | EpWord | SourceWord) or not isinstance(value, str):
         raise TypeError(f"expected a {'size' if kind is Size else 'text'}, got {value!r}"[:200])
     try:
         return kind.parse(value)

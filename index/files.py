@@ -153,6 +153,17 @@ def lay_out(source: Path, target: Path, ways: Sequence[Way] = WAYS) -> None:
             partial.unlink()
 
 
+def local(url: str) -> Path:
+    """Return the file or folder that a ``file:`` address names."""
+    from urllib.parse import unquote, urlsplit
+
+    told = urlsplit(url)
+    path = unquote(told.path)
+    if os.name == "nt":
+        path = f"//{told.netloc}{path}" if told.netloc else path[1:]
+    return Path(path)
+
+
 @contextmanager
 def explained(path: Path, *, done: str, missing_bytes: int = 0) -> Generator[None]:
     """Turn an ``OSError`` inside into the ``MachineError`` that :func:`refusal` makes of it."""

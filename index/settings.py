@@ -27,6 +27,7 @@ REGISTRY: Final = r"HKLM\Software\Policies\Inferry"
 """Where Windows keeps what a group policy says: values that are called as the keys, ``limits.model_size``."""
 POLICY: Final = "policy.toml"
 CONFIG: Final = "config.toml"
+SOURCES: Final = "sources.toml"
 _LOCK_S: Final = 10
 
 
@@ -73,7 +74,7 @@ def layers(machine: Machine, home: Path | None = None, environment: Mapping[str,
     if values:
         found.append(Layer("machine policy", from_registry(values, where=REGISTRY), REGISTRY))
     for origin, file in _files(machine, home):
-        text = _read(file)
+        text = read_text(file)
         if text is not None:
             found.append(Layer(origin, parse_settings(text, where=str(file)), str(file)))
     if variables(environment):
@@ -88,7 +89,8 @@ def states(machine: Machine, home: Path | None = None) -> list[tuple[str, int | 
     same, so do the settings; nothing is parsed for it.
     """
     found: list[tuple[str, int | None, int | None]] = []
-    for _, file in _files(machine, home):
+    files = [file for _, file in _files(machine, home)]
+    for file in (*files, *(file.with_name(SOURCES) for file in files[1:])):
         try:
             state = file.stat()
             found.append((str(file), state.st_size, state.st_mtime_ns))
@@ -114,8 +116,8 @@ def change(file: Path, key: str, value: object) -> None:
 
     with explained(file.parent, done="made"):
         file.parent.mkdir(parents=True, exist_ok=True)
-    with _held(file):
-        text = _read(file) or ""
+    with held(file):
+        text = read_text(file) or ""
         parse_settings(text, where=str(file))
         document: Any = tomlkit.parse(text)
         table, _, name = key.rpartition(".")
@@ -132,7 +134,8 @@ def change(file: Path, key: str, value: object) -> None:
 
 
 @contextmanager
-def _held(file: Path) -> Generator[None]:
+def held(file: Path) -> Generator[None]:
+    """Keep other processes from changing a file meanwhile; raise ``MachineError`` where one does for too long."""
     from .locks import hold
 
     lock = file.with_name(f"{file.name}.lock")
@@ -151,7 +154,7 @@ def _files(machine: Machine, home: Path | None) -> list[tuple[Origin, Path]]:
     return [*found, ("system", machine.folder / CONFIG)]
 
 
-def _read(file: Path) -> str | None:
+def read_text(file: Path) -> str | None:
     """Return the text of a file, ``None`` where none is there; what is there and unreadable is never taken for that."""
     try:
         return file.read_bytes().decode("utf-8-sig")  # Notepad's files begin with a mark

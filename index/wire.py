@@ -84,6 +84,12 @@ def follow(to: Link, data: bytes, kind: type[_Document]) -> _Document:
     return decode(data, kind)
 
 
+def blob_path(digest: Digest) -> str:
+    """Return where a blob lies within an index."""
+    digits = digest.removeprefix("sha256:")
+    return f"blobs/sha256/{digits[:2]}/{digits[2:]}"
+
+
 def pieces(chunks: Iterable[bytes]) -> PieceList:
     """Return the piece list of an artifact, of its bytes in any parts; raise ``InvalidDocument`` of no bytes."""
     whole, piece, digests = sha256(), sha256(), list[str]()

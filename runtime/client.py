@@ -7,17 +7,17 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..catalog.errors import MachineError, NotInstalled, SessionError, VerificationError
 from ..catalog.settings import forbids_network, refuse_channel
 from ..catalog.values.names import is_path, parse_request
 from ..catalog.values.progress import Watch
-from ..index.home import data_folder
 from ..index.settings import layers, this_machine
+from .waiting import cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from threading import Event
 
     from ..catalog.settings import Effective, Install, Settings
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from .providers import Provider
     from .recall import Recall, Recalled
 
-_T = TypeVar("_T")
-
 
 class Client:
     """Finds models by name in the built-in index, or by path; nothing global stands behind it."""
@@ -56,11 +54,11 @@ class Client:
 
         Args:
             home: the one folder for all that is written; without one, ``INFERRY_HOME`` or where the system has such.
-            sources: folders with a folder for each model, ``namespace/name``, asked in their order; without any, the
-                index that is part of the program.
+            sources: names of sources that are set up, or folders with a folder for each model, ``namespace/name``,
+                asked in their order; without any, the index that is part of the program and all that are set up.
             machine: where the machine's settings and its policy lie; without it, where this system has them.
         """
-        self._folders = None if sources is None else [Path(each).absolute() for each in sources]
+        self._sources = None if sources is None else [*sources]
         self._home = None if home is None else Path(home)
         self._machine = machine or this_machine()
 
@@ -81,11 +79,9 @@ class Client:
 
     @cached_property
     def _library(self) -> Library:
-        from ..index.client.library import Library
-        from ..index.client.source import FolderSource
+        from ..index.client.configured import open_library
 
-        sources = [FolderSource()] if self._folders is None else [FolderSource(each) for each in self._folders]
-        return Library(sources, lambda: data_folder(self._home))
+        return open_library(self._sources, self._machine, self.settings, self._home)
 
     @property
     def cache(self) -> Cache:
@@ -102,27 +98,34 @@ class Client:
         self,
         name: str | os.PathLike[str],
         *,
-        channel: str | None = None,
         anew: bool = False,
         install: Install | None = None,
+        offline: str = "",
+        **pins: Unpack[Pins],
     ) -> Found:
         """Find a model, without opening it; raises what ``load`` does of names, paths and manifests.
 
         Args:
             name: as ``load`` takes it.
-            channel: releases of this channel will do, too.
             anew: ask the sources before what was pulled.
             install: with ``never``, of what was pulled the newest that is still here; without one, as settings say.
+            offline: what says that the network may not be used, beside the settings.
+            pins: ``channel``, releases of which will do, too; ``source``, the one source that is asked.
         """
         if not isinstance(name, str) or is_path(name):
             from ..index.client.source import find_path
 
             return find_path(os.fspath(name))
-        wanted, settings = parse_request(name), self.settings(channel=channel)
+        from ..index.client.source import Asked
+
+        wanted, settings = parse_request(name), self.settings(channel=pins.get("channel"))
         if wanted.channel:
             refuse_channel(settings, name, wanted.channel)
         here = (install or settings.settings.install) == "never"
-        found = self._library.find(wanted, channel=settings.channels, anew=anew, here=here)
+        forbidden = offline or forbids_network(settings) or ("install is `never`" if here else "")
+        found = self._library.find(
+            Asked(wanted, settings.channels, anew, forbidden), here=here, source=pins.get("source")
+        )
         if found.release:
             refuse_channel(settings, name, found.release.channel)
         return found
@@ -152,9 +155,10 @@ class Client:
         Args:
             host: the machine, or its profile; without one, this machine.
         """
+        from .profile import host_of
         from .providers import providers
 
-        return providers(_host(host) or self.devices())
+        return providers(host_of(host) or self.devices())
 
     def devices(self, *, ask: bool = True) -> Host:
         """Return what is known of this machine and its devices; what cannot be read is ``None``.
@@ -201,9 +205,10 @@ class Client:
         """
         from .loading import Loading
         from .plan import make_plan
+        from .profile import host_of
 
-        model = Loading(self._library, self.find(name, channel=pins.get("channel")), self.settings()).subject
-        there = _host(host)
+        model = Loading(self._library, self._found(name, pins), self.settings()).subject
+        there = host_of(host)
         settings = self.settings(**pins)
         return make_plan(model, there or self.devices(), pins, elsewhere=there is not None, settings=settings)
 
@@ -217,8 +222,9 @@ class Client:
             host: the machine, or its profile; without one, this machine.
         """
         from .doctor import examine
+        from .profile import host_of
 
-        there = _host(host) or self.devices()
+        there = host_of(host) or self.devices()
         plans = [self.plan(name, host=there) for name in names or self._library.names()]
         return examine(there, plans, self.settings(), here=host is None, home=self._home)
 
@@ -252,9 +258,9 @@ class Client:
 
         host = self.devices()
         watch = Watch(progress, cancel, limit_rate)
-        found = [self.find(name, channel=pins.get("channel"), anew=True) for name in names]
         settings = self.settings(**pins)
         forbidden = "offline" if offline else forbids_network(settings)
+        found = [self.find(name, anew=True, offline=forbidden, **pins) for name in names]
         return prepare_all(self._library, found, host, pins, settings, watch, offline=forbidden)
 
     async def prepare_async(
@@ -267,7 +273,7 @@ class Client:
         **pins: Unpack[Pins],
     ) -> list[Prepared]:
         """``prepare`` in a thread; a caller that is cancelled sets ``cancel``, and what came by then stays."""
-        return await _cancelled(
+        return await cancelled(
             cancel, lambda it: self.prepare(names, progress=progress, cancel=it, offline=offline, **pins)
         )
 
@@ -279,7 +285,7 @@ class Client:
             told["cancel"] = cancel
             return self.load(name, **told)
 
-        return await _cancelled(options.get("cancel"), load)
+        return await cancelled(options.get("cancel"), load)
 
     def load(self, name: str | os.PathLike[str], **options: Unpack[Loads]) -> Model:
         """Find, fetch, verify and open a model. One that was pulled needs nobody.
@@ -315,13 +321,17 @@ class Client:
             from .recall import Recall
 
             with suppress(MachineError):  # there is nothing to recall where there is no folder for it
-                recall = Recall(name, {**options}, self._home, self._machine, sources=self._folders)
+                recall = Recall(name, {**options}, self._home, self._machine, sources=self._sources)
         if recall:
             with suppress(NotInstalled, VerificationError, SessionError):  # what was damaged is fetched again
                 if recalled := recall.open():
                     return self._recalled(recalled, perf_counter() - begun, options)
-        found = self.find(name, channel=options.get("channel"), install=options.get("install"))
+        found = self._found(name, options, install=options.get("install"))
         return self._open(found, options, recall, resolve_s=perf_counter() - begun)
+
+    def _found(self, name: str | os.PathLike[str], pins: Pins, install: Install | None = None) -> Found:
+        told: Pins = {"channel": pins.get("channel"), "source": pins.get("source")}
+        return self.find(name, install=install, **told)
 
     def open(self, found: Found, **options: Unpack[Loads]) -> Model:
         """Plan, fetch, verify and open what ``find`` returned; raises what ``load`` raises."""
@@ -372,22 +382,3 @@ class Client:
         """Load a model, run it once and close it; raises what ``load`` and ``Model.run`` raise."""
         with self.load(name, **options) as model:
             return model.run(inputs)
-
-
-async def _cancelled(cancel: Event | None, call: Callable[[Event], _T]) -> _T:
-    """Return what ``call`` returns in a thread; set its event where whoever waits for it is cancelled."""
-    import asyncio
-    from threading import Event
-
-    cancel = cancel or Event()
-    try:
-        return await asyncio.to_thread(call, cancel)
-    except asyncio.CancelledError:
-        cancel.set()
-        raise
-
-
-def _host(told: Host | HostProfile | None) -> Host | None:
-    from .profile import HostProfile
-
-    return told.host if isinstance(told, HostProfile) else told

@@ -45,6 +45,8 @@ class Pins(TypedDict, total=False):
     """The precision of the variant, ``int8``: a demand."""
     channel: str | None
     """Releases of this channel too, of models and EP packages: ``preview`` or ``test``."""
+    source: str | None
+    """The source of the model, by its name or address: a demand."""
 
 
 class Plan:

@@ -44,3 +44,8 @@ class HostProfile(NamedTuple):
         An earlier file is replaced as a whole, or left as it is; ``MachineError`` where it cannot be written.
         """
         write_whole(Path(path), write_profile(self.host))
+
+
+def host_of(told: Host | HostProfile | None) -> Host | None:
+    """Return the host that a profile is of, or the host itself."""
+    return told.host if isinstance(told, HostProfile) else told

@@ -6,6 +6,7 @@ that it is of. Whatever changes, of the machine or of what was pulled, the plan 
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -27,7 +28,7 @@ from .detect.states import ort_files, state
 from .session import Place, Session, open_release
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ..catalog.values.host import Host
     from ..index.settings import Machine
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _BUCKET: Final = "recall-v1"
 """The folder; another form takes another one, so that versions of this program do not meet."""
 _MOST: Final = 2**24
-PINS: Final = ("policy", "ep", "device", "precision", "channel")
+PINS: Final = ("policy", "ep", "device", "precision", "channel", "source")
 WORDS: Final = {
     "platform": "the system",
     "python": "Python",
@@ -80,7 +81,13 @@ class Recall:
     """The plan for one name under one caller's pins, on this machine as it is now."""
 
     def __init__(
-        self, name: str, asked: Mapping[str, object], home: Path | None, machine: Machine, *, sources: list[Path] | None
+        self,
+        name: str,
+        asked: Mapping[str, object],
+        home: Path | None,
+        machine: Machine,
+        *,
+        sources: Sequence[str | os.PathLike[str]] | None,
     ) -> None:
         """Look at the machine, and at what was planned before.
 
@@ -95,7 +102,8 @@ class Recall:
             MachineError: the system names no folder to keep plans in.
         """
         pins = {pin: asked[pin] for pin in PINS if asked.get(pin) is not None}
-        self._key = msgspec.json.encode([str(name), pins, sources and [str(each) for each in sources]], order="sorted")
+        told = sources and [os.fspath(each) for each in sources]
+        self._key = msgspec.json.encode([str(name), pins, told], order="sorted")
         data = data_folder(home)
         self.host: Host = detect()
         self._file = cache_folder(home) / _BUCKET / f"{crc32(self._key):08x}.json"

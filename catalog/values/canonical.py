@@ -24,7 +24,7 @@ _Value = TypeVar("_Value")
 
 def encode(value: object) -> bytes:
     """Return the canonical form of a value, or of lists, tables and texts around values."""
-    return msgspec.json.encode(_plain(value), order="sorted")
+    return msgspec.json.encode(plain(value), order="sorted")
 
 
 def decode(data: bytes, kind: type[_Value]) -> _Value:
@@ -52,19 +52,20 @@ def from_text(kind: type, value: Any) -> Any:  # noqa: ANN401 - msgspec's signat
         raise ValueError(error.message) from error
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
+def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
+    """Return a value as lists, tables, texts and numbers; fields that have their default are left out."""
     if isinstance(value, msgspec.Struct):
         config = value.__struct_config__
         told: dict[str, Any] = {config.tag_field: config.tag} if config.tag_field else {}
         for name, encoded, default in _fields(type(value)):
             held = getattr(value, name)
             if held != default:
-                told[encoded] = _plain(held)
+                told[encoded] = plain(held)
         return told
     if isinstance(value, dict):
-        return {str(key): _plain(held) for key, held in cast("dict[str, Any]", value).items()}
+        return {str(key): plain(held) for key, held in cast("dict[str, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [_plain(held) for held in cast("list[Any]", value)]
+        return [plain(held) for held in cast("list[Any]", value)]
     if isinstance(value, float) and value.is_integer() and abs(value) <= MAX_COUNT:
         return int(value)
     return str(value) if isinstance(value, str) else value

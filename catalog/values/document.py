@@ -7,7 +7,7 @@ that names the artifacts, and of each large one a piece list.
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
@@ -16,6 +16,9 @@ from .model import Precision
 from .names import ModelName, PackageName
 from .package import Delivery, Fact, Reach, Support
 from .version import CANONICAL, Channel
+
+if TYPE_CHECKING:
+    from .digest import Digest
 
 Status = Literal["current", "deprecated", "yanked", "revoked"]
 """``deprecated``: chosen, with a word of warning. ``yanked``: not chosen anew, unless it is asked for exactly.
@@ -44,6 +47,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             raise ValueError(f"version: `{self.version[:100]}` is no version in the normal form of PEP 440, as 1.2.0")
         if self.status != "current" and not self.reason:
             raise ValueError(f"reason: nobody says why {self.version} is {self.status}")
+
+    @property
+    def digest(self) -> Digest:
+        """The digest of its release document: what ``name@sha256:…`` asks for."""
+        return self.document.digest
 
 
 class ModelEntry(Entry, frozen=True, kw_only=True, forbid_unknown_fields=True):

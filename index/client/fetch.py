@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
-from pathlib import Path
 from shutil import disk_usage
 from threading import Event, Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import unquote, urlsplit
 
 from ...catalog.errors import (
     Cancelled,
@@ -23,13 +20,15 @@ from ...catalog.errors import (
 )
 from ...catalog.values.location import HuggingFaceLocation, UrlLocation
 from ...catalog.values.progress import ALONE, Progress
-from ..files import explained, no_room
+from ..files import explained, local, no_room
 from ..partial import chunks
+from ..wire import blob_path
 from . import huggingface
 from .transport import Transport, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from ...catalog.values.model import Artifact
     from ...catalog.values.progress import Watch
@@ -61,20 +60,27 @@ class Reach(NamedTuple):
     transport: Transport
     offline: str = ""
     """What says that the network may not be used; empty where it may."""
+    base: str = ""
+    """The address of the index that the release is of, where it is of one."""
+
+    def blob(self, artifact: Artifact) -> str:
+        """Return where the index has an artifact; empty where it has none, or may not hand it out."""
+        held = self.base and artifact.redistribution == "allowed"
+        return f"{self.base}{blob_path(artifact.digest)}" if held else ""
 
 
 def origins(artifact: Artifact, reach: Reach) -> list[Origin]:
-    """Return where an artifact may be fetched from: the folder of its release, then its locations in their order."""
-    folder = reach.folder
+    """Return where an artifact may be fetched from: the folder or the index of its release, then its locations."""
+    folder, blob = reach.folder, reach.blob(artifact)
     found = [of_file(folder / artifact.path)] if folder and (folder / artifact.path).is_file() else []
-    for each in artifact.locations:
-        if isinstance(each, UrlLocation) and each.url.startswith("file:"):
-            found.append(of_file(_local(each.url)))
-        elif isinstance(each, UrlLocation) and not reach.offline:
-            get = partial(reach.transport.stream, each.url, size_bytes=artifact.size_bytes)
-            found.append(Origin(_words(each), get))
-        elif isinstance(each, HuggingFaceLocation) and not reach.offline:
-            found.append(Origin(_words(each), partial(_of_hugging_face, reach.transport, each, artifact.size_bytes)))
+    for url in (blob, *(each.url if isinstance(each, UrlLocation) else each for each in artifact.locations)):
+        if isinstance(url, HuggingFaceLocation) and not reach.offline:
+            found.append(Origin(_words(url), partial(_of_hugging_face, reach.transport, url, artifact.size_bytes)))
+        elif isinstance(url, str) and url.startswith("file:"):
+            found.append(of_file(local(url)))
+        elif isinstance(url, str) and url and not reach.offline:
+            get = partial(reach.transport.stream, url, size_bytes=artifact.size_bytes)
+            found.append(Origin(plain(url), get))
     return found
 
 
@@ -160,11 +166,12 @@ class Fetching:
                 return
         if failures:
             raise failures[0]
-        away = [each for each in artifact.locations if isinstance(each, UrlLocation | HuggingFaceLocation)]
+        away = [_words(each) for each in artifact.locations if isinstance(each, UrlLocation | HuggingFaceLocation)]
+        away += [reach.blob(artifact)] * bool(reach.blob(artifact))
         if away and reach.offline:
             raise Refused(
                 f"{reach.offline}: {artifact.path} of {self._item} is not here, and the network may not be used",
-                hints=[f"it lies at {_words(each)}" for each in away],
+                hints=[f"it lies at {each}" for each in away],
             )
         raise NotInstalled(
             f"{artifact.path} of {self._item} is not here, and there is no place that this version can fetch it from",
@@ -248,9 +255,3 @@ def _of_hugging_face(
 
 def _words(location: UrlLocation | HuggingFaceLocation) -> str:
     return plain(location.url) if isinstance(location, UrlLocation) else huggingface.words(location)
-
-
-def _local(url: str) -> Path:
-    """Return the file that a ``file:`` address names; it names none of another machine."""
-    path = unquote(urlsplit(url).path)
-    return Path(path[1:] if os.name == "nt" else path)

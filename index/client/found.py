@@ -19,7 +19,7 @@ class Found(NamedTuple):
     """A model that is known: a release, or one ONNX file without a manifest."""
 
     folder: Path
-    """Where its files lie; of a release that was pulled, where those lie that must lie side by side."""
+    """Where its files lie; of a release that was pulled, or would be, where those lie that must lie side by side."""
     release: Release | None = None
     file: Path | None = None
     """The ONNX file, where there is no release."""
@@ -27,6 +27,8 @@ class Found(NamedTuple):
     """The source that knows it; empty for a path."""
     store: FolderStore | None = None
     """Where the artifacts are, of a release that was pulled."""
+    base: str = ""
+    """The address of the index that has the artifacts, where one has them."""
 
     def read(self, artifact: Artifact) -> bytes:
         """Return the bytes of one of the release's artifacts.
@@ -36,9 +38,9 @@ class Found(NamedTuple):
             VerificationError: they are not those that the release names.
             MachineError: they cannot be read.
         """
-        if self.store is None:
+        if self.store is None and not self.base:
             return read_verified(self.folder / artifact.path, artifact)
-        opened = self.store.open(artifact.digest, artifact.size_bytes)
+        opened = self.store.open(artifact.digest, artifact.size_bytes) if self.store else None
         if opened is None:
             raise NotInstalled(f"{artifact.path} of {self} is not here", hints=(f"inferry pull {self}",))
         with opened, explained(Path(opened.name), done="read"):

@@ -8,20 +8,31 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...catalog.errors import Error, MachineError, ModelNotFound, NotFoundError, VersionNotFound
+from ...catalog.errors import (
+    Error,
+    MachineError,
+    ModelNotFound,
+    NotFoundError,
+    Refused,
+    VerificationError,
+    VersionNotFound,
+)
 from ...catalog.releases import choose, newest_first
-from ...catalog.values.names import HuggingFaceName, ModelName
+from ...catalog.values.names import HuggingFaceName, ModelName, Wanted
 from ...catalog.values.progress import ALONE
-from .pulled import Pulled
+from .pulled import Pulled, is_address
+from .source import Unasked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
 
+    from ...catalog.values.document import ModelDocument
     from ...catalog.values.model import Variant
-    from ...catalog.values.names import Wanted
     from ...catalog.values.progress import Watch
+    from ...catalog.values.source import SourceSpec
     from .found import Found
-    from .source import FolderSource
+    from .indexed import IndexSource
+    from .source import Asked, FolderSource, Source
     from .transport import Transport
 
 
@@ -33,14 +44,53 @@ class Versions(NamedTuple):
     """By the sources' names, in the order in which they are asked."""
 
 
+class Refreshed(NamedTuple):
+    """An index that was asked what is new."""
+
+    name: str
+    models: int
+    """How many of its models were looked up, those of which something is known here."""
+    revoked: int
+    """How many of their releases are revoked."""
+
+
 class Library:
     """Finds models by name, and brings them here."""
 
-    def __init__(self, sources: Sequence[FolderSource], data: Callable[[], Path]) -> None:
-        """Ask ``sources`` in their order; what was pulled lies in the folder that ``data`` returns."""
-        self.sources: tuple[FolderSource, ...] = tuple(sources)
+    def __init__(
+        self,
+        sources: Sequence[FolderSource],
+        data: Callable[[], Path],
+        specs: Callable[[], Sequence[SourceSpec]] = tuple,
+    ) -> None:
+        """Ask ``sources`` in their order, then the indexes that ``specs`` returns in theirs.
+
+        What was pulled, and what indexes said, lies in the folder that ``data`` returns.
+        """
+        self.folders: tuple[FolderSource, ...] = tuple(sources)
+        self._specs = specs
         self._data = data
-        self._transport: Transport | None = None
+
+    @cached_property
+    def indexes(self) -> tuple[IndexSource, ...]:
+        """The signed indexes."""
+        specs = self._specs()
+        if not specs:
+            return ()
+        from .indexed import IndexSource
+
+        return tuple(IndexSource(each, self._data(), lambda: self._transport, self._heard) for each in specs)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """All sources, in the order in which they are asked."""
+        return (*self.folders, *self.indexes)
+
+    @cached_property
+    def _transport(self) -> Transport:
+        from .transport import Transport
+
+        return Transport()
 
     @cached_property
     def pulled(self) -> Pulled:
@@ -51,45 +101,67 @@ class Library:
         """Return the names of all models that are known, sorted."""
         return sorted({*self.pulled.names(), *(name for source in self.sources for name in source.names())})
 
-    def find(
-        self,
-        wanted: Wanted,
-        *,
-        channel: str | Collection[str] | None = None,
-        anew: bool = False,
-        here: bool = False,
-    ) -> Found:
-        """Return the release that is asked for.
+    def asked_for(self, name: str, source: str | None = None) -> list[Source]:
+        """Return the sources that a model's name is told to, in their order; ``source`` names the one that may be.
+
+        Raises:
+            NotFoundError: there is no such source.
+            Refused: the namespace belongs to other sources.
+        """
+        namespace = name.partition("/")[0]
+        owners = [each for each in self.sources if namespace in each.namespaces]
+        asked = owners or [each for each in self.sources if not each.namespaces]
+        if source is None:
+            return asked
+        if found := [each for each in asked if _is_called(each, source)]:
+            return found
+        if not any(_is_called(each, source) for each in self.sources):
+            raise NotFoundError(
+                f"there is no source `{source}`", hints=[f"there is {each.name}" for each in self.sources]
+            )
+        if owners:
+            told = ", ".join(each.name for each in owners)
+            raise Refused(f"`{name}` is asked for at {told} alone: its namespace belongs to it")
+        raise Refused(f"the source `{source}` is asked for its own namespaces alone")
+
+    def find(self, asked: Asked, *, here: bool = False, source: str | None = None) -> Found:
+        """Return the release that is asked for; without a version, what was pulled, else the newest stable one.
 
         Args:
-            wanted: without a version, what was pulled, else the newest stable release.
-            channel: releases of this channel will do, too.
-            anew: ask the sources first, and what was pulled only for what they do not have.
+            asked: with ``anew`` the sources are asked first, and what was pulled only counts for what they do not have.
             here: of what was pulled, take what is still here before what was collected since.
+            source: the name or the address of the one source that may answer, or that it was pulled from.
 
         Raises:
             ModelNotFound: nobody knows the model.
             VersionNotFound: nobody has such a release of it.
+            Refused: it was revoked; or its namespace belongs to another source; or a source may not be asked.
+            NetworkError: a source cannot be asked: no other one answers in its place.
+            VerificationError: what a source says is not to be trusted.
             InvalidManifest: a source's manifest is wrong.
             MachineError: a file cannot be read.
         """
-        name = wanted.name
+        name = asked.wanted.name
         if isinstance(name, HuggingFaceName):
             raise ModelNotFound(
                 f"no source knows the model `hf:{name}`: none that asks Hugging Face is set up",
                 hints=("download its files, and give the path of the ONNX file or of its folder",),
             )
         none: VersionNotFound | None = None
-        for source in (*self.sources, None) if anew else (None, *self.sources):
+        silent: Refused | None = None
+        for each in _in_order(self.asked_for(name, source), pulled_first=not asked.anew):
             try:
-                found = self._in(source, wanted, channel) if source else self._pulled(wanted, channel, here=here)
+                found = each.ask(asked) if each else self._pulled(asked, here=here, source=source)
             except VersionNotFound as error:
                 none = none or error
+            except Unasked as error:
+                silent = silent or error
             else:
                 if found:
+                    self._refuse(found, alone=source is not None)
                     return found
-        if none:
-            raise none
+        if failed := silent or none:
+            raise failed
         near = get_close_matches(name, self.names(), n=3)
         raise ModelNotFound(f"no source knows the model `{name}`", hints=[f"did you mean {match}?" for match in near])
 
@@ -109,7 +181,7 @@ class Library:
         """
         from ...catalog.words import search
 
-        asked = [each for each in self.sources if source in {None, each.name}]
+        asked = [each for each in self.folders if source in {None, each.name}]
         pulled = [each for each in self.pulled.all() if source in {None, each.source}]
         if source is not None and not asked and not pulled:
             raise NotFoundError(
@@ -121,15 +193,48 @@ class Library:
                 told.setdefault(found.release.name, found)
         return [told[each.name] for each in search(query, [each.release for each in told.values() if each.release])]
 
+    def refresh(self, words: Sequence[str] = ()) -> list[Refreshed]:
+        """Ask indexes what is new of the models that were looked up in them, or pulled from them.
+
+        Args:
+            words: names or addresses of those that are asked; without any, all.
+
+        Raises:
+            NotFoundError: there is no such source.
+            Error: what ``IndexSource.refresh`` raises of the first that fails, after all were asked.
+        """
+        from .source import Asked
+
+        for word in words:
+            if not any(_is_called(each, word) for each in self.indexes):
+                hints = [f"there is {index.name}" for index in self.indexes]
+                raise NotFoundError(f"there is no source `{word}`", hints=hints)
+        pulled = [(each.source, each.release.name) for each in self.pulled.records()]
+        found: list[Refreshed] = []
+        failure: Error | None = None
+        for index in self.indexes:
+            if words and not any(_is_called(index, word) for word in words):
+                continue
+            names = {*index.names(), *(name for source, name in pulled if source == index.name)}
+            try:
+                index.refresh()
+                documents = [index.document(Asked(Wanted(ModelName(name)))) for name in sorted(names)]
+            except Error as error:
+                failure = failure or error
+                continue
+            there = [each for each in documents if each]
+            revoked = sum(entry.status == "revoked" for each in there for entry in each.releases)
+            found.append(Refreshed(index.name, len(there), revoked))
+        if failure:
+            raise failure
+        return found
+
     def versions(self, name: str) -> Versions:
-        """Return the versions of a model that there are; a source that cannot answer has none."""
-        sources: dict[str, tuple[str, ...]] = {}
-        for source in self.sources:
-            with suppress(Error):
-                if (found := source.find(ModelName(name))) and found.release:
-                    sources[source.name] = (found.release.version,)
+        """Return the versions of a model that are known; a source that cannot answer has none."""
+        sources = {each.name: each.versions(name) for each in self.asked_for(name)}
         pulled = newest_first([each.release for each in self.pulled.find(name) if each.release])
-        return Versions(tuple(each.version for each in pulled), sources)
+        told = {source: versions for source, versions in sources.items() if versions}
+        return Versions(tuple(each.version for each in pulled), told)
 
     def is_at_hand(self, found: Found) -> bool:
         """Return whether a release needs no pulling: a path, what is part of the program, or what was pulled."""
@@ -145,7 +250,6 @@ class Library:
         """
         from ..leases import lease
         from .fetch import Reach, fetch, missing
-        from .transport import Transport
 
         assert found.release  # noqa: S101 - a file that no manifest names lies where it is
         files = found.release.files(variant)
@@ -153,40 +257,85 @@ class Library:
         if found.store and variant in self.pulled.variants(found) and not missing(files, store):
             return found, 0
         with lease(store, [each.digest for each in files], f"pull {found}"):
-            self._transport = self._transport or Transport()
-            reach = Reach(self._origin(found), self._transport, offline)
-            count = fetch(files, store, reach, item=str(found), watch=watch)
+            folder, base = self._origin(found)
+            count = fetch(files, store, Reach(folder, self._transport, offline, base), item=str(found), watch=watch)
             return self.pulled.keep(found, variant), count
 
-    def _origin(self, found: Found) -> Path | None:
-        """Return the folder that a release's files can be fetched from."""
+    def _origin(self, found: Found) -> tuple[Path | None, str]:
+        """Return the folder, or the address of the index, that a release's files can be fetched from."""
         if found.store is None:
-            return found.folder
-        for source in self.sources:
+            return (None, found.base) if found.base else (found.folder, "")
+        record = self.pulled.record(found)
+        if record and is_address(record.origin):
+            return None, record.origin
+        for source in self.folders:
             there = source.find(ModelName(found.release.name)) if found.release else None
             if there and there.release == found.release:
-                return there.folder
-        record = self.pulled.record(found)
-        return Path(record.origin) if record else None
+                return there.folder, ""
+        return (Path(record.origin) if record else None), ""
 
-    def _pulled(self, wanted: Wanted, channel: str | Collection[str] | None, *, here: bool) -> Found | None:
+    def _heard(self, document: ModelDocument, source: str) -> None:
+        """Keep in mind what an index says of releases that are revoked."""
+        self.pulled.revoke(
+            {
+                each.digest: f"{document.name}@={each.version} was revoked by {source}: {each.reason}"
+                for each in document.releases
+                if each.status == "revoked"
+            }
+        )
+
+    def _refuse(self, found: Found, *, alone: bool) -> None:
+        """Raise where a release was revoked by any source, or is another one than is known under its version.
+
+        What other sources said counts only where the user has not named the one that speaks ``alone``.
+        """
+        if not found.release or not found.source:
+            return
+        name, version, digest = found.release.name, found.release.version, found.release.digest
+        if told := self.pulled.revoked().get(digest):
+            raise Refused(told, hints=(f"inferry show {name} tells which releases there are",))
+        if not found.base:
+            return
+        others = {
+            each.name: entry.digest
+            for each in (() if alone else self.indexes)
+            if (document := each.known(name))
+            for entry in document.releases
+            if entry.version == version
+        }
+        for each in self.pulled.find(name):
+            record = self.pulled.record(each)
+            if each.release and each.release.version == version and record and is_address(record.origin):
+                others[f"{each.source}, when it was pulled"] = each.release.digest
+        for where, other in others.items():
+            if other != digest:
+                raise VerificationError(
+                    f"{found} of {found.source} is {digest}, and of {where} {other}: a release never changes",
+                    hints=(
+                        f"ask who publishes {name} which one is right; --source names the one to ask",
+                        f"inferry cache remove {found} forgets what was pulled",
+                    ),
+                )
+
+    def _pulled(self, asked: Asked, *, here: bool, source: str | None) -> Found | None:
         try:
             self._data()
         except MachineError:  # where no folder is for it nothing was pulled
             return None
-        found = self.pulled.find(wanted.name)
+        named = {each.name for each in self.sources if source and _is_called(each, source)}
+        found = [each for each in self.pulled.find(asked.wanted.name) if not source or each.source in named]
         if not found:
             return None
         if here:
             with suppress(VersionNotFound):
-                return self._chosen([each for each in found if self.pulled.variants(each)], wanted, channel)
-        return self._chosen(found, wanted, channel)
+                return self._chosen([each for each in found if self.pulled.variants(each)], asked)
+        return self._chosen(found, asked)
 
     @staticmethod
-    def _chosen(found: Sequence[Found], wanted: Wanted, channel: str | Collection[str] | None) -> Found:
-        releases = [each.release for each in found if each.release]
+    def _chosen(found: Sequence[Found], asked: Asked) -> Found:
+        releases, wanted = [each.release for each in found if each.release], asked.wanted
         if wanted.spelled or not releases:
-            chosen = choose(releases, wanted, channel=channel)
+            chosen = choose(releases, wanted, channel=asked.channels)
         else:  # whoever pulled a preview asked for it
             chosen = next(
                 choose(there, wanted, channel=which)
@@ -195,8 +344,11 @@ class Library:
             )
         return next(each for each in found if each.release is chosen)
 
-    def _in(self, source: FolderSource, wanted: Wanted, channel: str | Collection[str] | None) -> Found | None:
-        found = source.find(ModelName(wanted.name))
-        if found and found.release:
-            choose([found.release], wanted, channel=channel)
-        return found
+
+def _is_called(source: Source, word: str) -> bool:
+    return word in {source.name, source.address} or f"{word}/" == source.address
+
+
+def _in_order(sources: Sequence[Source], *, pulled_first: bool) -> tuple[Source | None, ...]:
+    """Return who is asked; ``None`` is what was pulled."""
+    return (None, *sources) if pulled_first else (*sources, None)

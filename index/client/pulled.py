@@ -23,7 +23,7 @@ from ..store import FolderStore
 from .found import Found, lay_out
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Generator, Iterable, Mapping
     from pathlib import Path
 
     from ...catalog.values.model import Variant
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 LOCAL: Final = "local"
 """The source of what was pulled from a folder."""
 _RECORD: Final = "pulled.json"
+_REVOKED: Final = "revoked.json"
 _LIMIT_S: Final = 30.0
 
 
@@ -39,7 +40,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     source: str
     origin: str
-    """The folder that it was pulled from."""
+    """The folder, or the address of the index, that it was pulled from."""
     at: float
     """When, in seconds since 1970."""
     has: tuple[Digest, ...]
@@ -122,7 +123,7 @@ class Pulled:
             files = [each.digest for each in release.files(variant)]
             record = Record(
                 source=found.source or LOCAL,
-                origin=str(found.folder),
+                origin=found.base or str(found.folder),
                 at=time.time(),
                 has=tuple(dict.fromkeys([*(before.has if before and same else ()), *files])),
                 release=release,
@@ -191,6 +192,24 @@ class Pulled:
     def _found(self, folder: Path, record: Record) -> Found:
         return Found(folder, record.release, source=record.source, store=self.store)
 
+    def revoked(self) -> dict[Digest, str]:
+        """Return the releases that were revoked, and what is told of each; raise ``MachineError`` where unreadable."""
+        path = self._root / _REVOKED
+        with explained(path, done="read"):
+            try:
+                return canonical.decode(path.read_bytes(), dict[Digest, str])
+            except FileNotFoundError:
+                return {}
+            except InvalidDocument as error:
+                raise MachineError(f"{path} cannot be read: {error.message}", hints=(f"remove {path}",)) from error
+
+    def revoke(self, releases: Mapping[Digest, str]) -> None:
+        """Refuse releases from now on, also without the network; raise as ``sweep``."""
+        if releases.keys() <= self.revoked().keys():
+            return
+        with self._held():
+            write_whole(self._root / _REVOKED, canonical.encode({**releases, **self.revoked()}), durably=True)
+
     def _folder(self, release: Release) -> Path:
         return self._root / f"{_slug(release.name)[:-1]}{release.version}"
 
@@ -229,6 +248,11 @@ class Pulled:
                 f"{path} cannot be read: {error.message}",
                 hints=("update inferry, if a newer one wrote it; else remove its folder and pull the model again",),
             ) from error
+
+
+def is_address(origin: str) -> bool:
+    """Return whether an origin is the address of an index, not a folder."""
+    return origin.startswith(("http://", "https://", "file:"))
 
 
 def _newest(found: list[Found]) -> Found:

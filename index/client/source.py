@@ -2,21 +2,70 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from ...catalog.errors import InvalidManifest, MachineError, ModelNotFound
+from ...catalog.errors import Error, InvalidManifest, MachineError, ModelNotFound, NotInstalled
 from ...catalog.manifest import read_manifest
+from ...catalog.releases import choose
 from ...catalog.values.names import ModelName
+from ...catalog.values.source import BUILT_IN as BUILT_IN_NAME
 from .found import Found
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ...catalog.values.model import Release
+    from ...catalog.values.names import Wanted
 
 MANIFEST: Final = "manifest.toml"
-SOURCE: Final = "built-in"
-"""The name of the source that is part of the program."""
 BUILT_IN: Final = Path(__file__).parents[1] / "builtin"
+
+
+class Asked(NamedTuple):
+    """What a source is asked."""
+
+    wanted: Wanted
+    channels: str | Collection[str] | None = None
+    """Releases of these will do, too, beside stable ones."""
+    anew: bool = False
+    """News is wanted, however short ago the source was asked."""
+    offline: str = ""
+    """What says that the network may not be used; empty where it may."""
+
+
+class Unasked(NotInstalled):
+    """A source may not be asked, and did not say before what is asked of it."""
+
+
+class Source(Protocol):
+    """Where models are looked up by name."""
+
+    name: str
+    address: str
+    """Where it lies."""
+    at_hand: bool
+    """Whether its models need not be pulled: they are part of the program."""
+    namespaces: tuple[str, ...]
+    """Those that it alone is asked for; empty for all that no source has so."""
+
+    def ask(self, asked: Asked) -> Found | None:
+        """Return the release that is asked for, ``None`` where the source does not know the model.
+
+        Raises:
+            VersionNotFound: it knows the model, and has no such release.
+            Error: it cannot be asked, or is not to be trusted.
+        """
+        ...
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the models that it has, sorted, as far as that is known without asking anybody."""
+        ...
+
+    def versions(self, name: str) -> tuple[str, ...]:
+        """Return the versions of a model, newest first, as far as they are known without asking anybody."""
+        ...
 
 
 class FolderSource:
@@ -28,9 +77,31 @@ class FolderSource:
         ``name`` is what the source is called; without one, the folder's path.
         """
         self._root = root
-        self.name: str = name or (SOURCE if root == BUILT_IN else str(root))
+        self.name: str = name or (BUILT_IN_NAME if root == BUILT_IN else str(root))
+        self.address: str = str(root)
         self.at_hand: bool = root == BUILT_IN
         """Whether its models need not be pulled: they are part of the program."""
+        self.namespaces: tuple[str, ...] = ()
+
+    def ask(self, asked: Asked) -> Found | None:
+        """Return the release that is asked for, ``None`` where the folder does not have the model.
+
+        Raises:
+            VersionNotFound: it has another release of it.
+            InvalidManifest: its manifest is wrong, or is another model's.
+            MachineError: its manifest cannot be read.
+        """
+        found = self.find(ModelName(asked.wanted.name))
+        if found and found.release:
+            choose([found.release], asked.wanted, channel=asked.channels)
+        return found
+
+    def versions(self, name: str) -> tuple[str, ...]:
+        """Return the version of a model that there is; none where its manifest is wrong."""
+        with suppress(Error):
+            if (found := self.find(ModelName(name))) and found.release:
+                return (found.release.version,)
+        return ()
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all models, sorted."""

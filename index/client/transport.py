@@ -12,7 +12,7 @@ from ...catalog.errors import NetworkError, VerificationError
 from ...catalog.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     import requests
 
@@ -23,8 +23,13 @@ AT_ONCE: Final = 8
 PATIENCE_S: Final = 30.0
 """The longest wait between two tries, whatever the server asks for."""
 _CHUNK: Final = 1 << 20
+_PIECE: Final = 1 << 16
 _TIMEOUT_S: Final = (10, 60)
 """To connect; and between two bytes."""
+_DOCUMENT_S: Final = 120
+"""How long a document may take to come, of which a server may send a byte now and then."""
+_PLAIN: Final = frozenset({"identity"})
+_PACKED: Final = frozenset({"identity", "gzip"})
 _AGAIN: Final = frozenset({408, 429, 502, 503, 504})
 _RANGE: Final = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
@@ -75,6 +80,25 @@ class Transport:
                     raise NetworkError(f"{plain(url)}: {error}", hints=(hint,)) from error
                 self._wait(min(PATIENCE_S, max(error.after_s, 0.25 * 2**failed)))
 
+    def document(self, url: str, limit_bytes: int) -> bytes:
+        """Return a whole small file, of which nothing is known but how large it may be; it may come packed by gzip.
+
+        Raises:
+            NetworkError: the server cannot be reached, is too slow, cuts it short, or does not have it: then ``status``
+                tells its answer.
+            VerificationError: it is larger.
+        """
+        for turn in range(1, TRIES + 1):
+            try:
+                response = self._get(url, {"Accept-Encoding": "gzip"}, encodings=_PACKED)
+                with response:
+                    return _whole(response, url, limit_bytes)
+            except _AgainError as error:
+                if turn == TRIES:
+                    raise NetworkError(f"{plain(url)}: {error}") from error
+                self._wait(min(PATIENCE_S, max(error.after_s, 0.25 * 2**turn)))
+        raise AssertionError
+
     def _once(self, url: str, done: int, size_bytes: int, headers: Mapping[str, str]) -> Iterator[bytes]:
         from urllib3.exceptions import HTTPError
 
@@ -98,7 +122,7 @@ class Transport:
             except (HTTPError, OSError) as error:
                 raise _AgainError(f"the connection was cut: {error}") from error
 
-    def _get(self, url: str, headers: Mapping[str, str]) -> requests.Response:
+    def _get(self, url: str, headers: Mapping[str, str], encodings: Collection[str] = _PLAIN) -> requests.Response:
         import requests
 
         try:
@@ -111,7 +135,7 @@ class Transport:
         except requests.RequestException as error:
             raise NetworkError(f"{plain(url)}: {error}") from error
         try:
-            _check(response, url)
+            _check(response, url, encodings)
         except BaseException:
             response.close()
             raise
@@ -168,7 +192,7 @@ def _nobody(request: requests.PreparedRequest) -> requests.PreparedRequest:
     return request
 
 
-def _check(response: requests.Response, url: str) -> None:
+def _check(response: requests.Response, url: str, encodings: Collection[str]) -> None:
     """Refuse an answer that is not the file."""
     if response.status_code in _AGAIN:
         told = response.headers.get("Retry-After", "")
@@ -178,11 +202,10 @@ def _check(response: requests.Response, url: str) -> None:
         host = urlsplit(response.url).netloc
         more = response.headers.get("X-Error-Message", "")[:200]  # as Hugging Face says why
         words = f"{plain(url)}: {host} answers {response.status_code} {response.reason}{more and f': {more}'}"
-        raise NetworkError(
-            words, hints=("a file that is not for everybody needs a token",) * (response.status_code in {401, 403})
-        )
+        hints = ("a file that is not for everybody needs a token",) * (response.status_code in {401, 403})
+        raise NetworkError(words, hints=hints, status=response.status_code)
     encoding = response.headers.get("Content-Encoding", "identity")
-    if encoding != "identity":
+    if encoding not in encodings:
         raise NetworkError(f"{plain(url)}: it is sent as {encoding}, though that was not asked for")
 
 
@@ -194,3 +217,28 @@ def _begin(response: requests.Response, done: int) -> int:
     if not told or int(told[1]) != done:
         raise NetworkError(f"{plain(response.url)}: it sends another range than the one from byte {done:,}")
     return 0
+
+
+def _whole(response: requests.Response, url: str, limit_bytes: int) -> bytes:
+    """Return what is sent, unpacked no further than ``limit_bytes``."""
+    import zlib
+
+    from urllib3.exceptions import HTTPError
+
+    packed = response.headers.get("Content-Encoding") == "gzip"
+    unpack = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    end, data = time.monotonic() + _DOCUMENT_S, bytearray()
+    try:
+        for chunk in response.raw.stream(_PIECE, decode_content=False):
+            data += unpack.decompress(chunk, limit_bytes + 1 - len(data)) if packed else chunk
+            if len(data) > limit_bytes:
+                raise VerificationError(f"{plain(url)}: it sends more than the {limit_bytes:,} bytes that it may have")
+            if time.monotonic() > end:
+                raise NetworkError(f"{plain(url)}: it is too slow: {len(data):,} bytes in {_DOCUMENT_S} s")
+    except (HTTPError, OSError) as error:
+        raise _AgainError(f"the connection was cut: {error}") from error
+    except zlib.error as error:
+        raise NetworkError(f"{plain(url)}: what it sends is not gzip, as it says: {error}") from error
+    if packed and not unpack.eof:
+        raise _AgainError(f"it ended after {len(data):,} bytes, in the middle of gzip")
+    return bytes(data)

@@ -20,6 +20,7 @@ _PINS: Final = (
     ("--device", "DEVICE", "Only this device: cpu, gpu, npu, gpu:1, a vendor, ids (10de:2684), pci:…"),
     ("--precision", "PRECISION", "Only this precision, such as fp16."),
     ("--channel", "CHANNEL", "Releases of this channel too, of models and packages: preview or test."),
+    ("--source", "SOURCE", "Only models of this source, such as built-in."),
 )
 
 

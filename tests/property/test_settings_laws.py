@@ -35,6 +35,7 @@ SPELLED: dict[str, st.SearchStrategy[str]] = {
     "eps.deny": EPS,
     "limits.model_size": SIZE.map(str),
     "limits.store_size": SIZE.map(str),
+    "sources.allow": st.lists(st.sampled_from(["acme", "https://models.example.org/a/"]), unique=True).map(",".join),
 }
 # What a machine policy says can be contradicted, which is an error of its own.
 QUIET = tuple(origin for origin in ORDER if origin not in {"machine policy", "default"})

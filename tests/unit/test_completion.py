@@ -24,7 +24,7 @@ def script(shell: str) -> str:
 
 WORDS = {
     "": [*COMMANDS],
-    "s": ["search", "show"],
+    "s": ["search", "show", "source"],
     "cache ": ["gc", "list", "remove", "verify"],
     "nosuch ": [*COMMANDS],
     "plan x --pol": ["--policy"],

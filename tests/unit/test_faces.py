@@ -121,7 +121,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], int, str, tuple[str, ...]]] = {
     "unknown": (("show", "inferry/digist"), 3, "ModelNotFound", ("did you mean inferry/digits?",)),
     "version": (("run", "inferry/digits@2"), 3, "VersionNotFound", ("there is inferry/digits@=1.0.0",)),
     "a device": (("run", "inferry/digits", "--device", "luid:0:1"), 4, "NothingFits", ()),
-    "usage": (("run", "inferry/digits", "--nosuch"), 2, "UsageError", ("try inferry run --help",)),
+    "usage": (("run", "inferry/digits", "--zzz"), 2, "UsageError", ("try inferry run --help",)),
     "an option mistyped": (
         ("run", "inferry/digits", "--outptu", "x"),
         2,
@@ -225,8 +225,10 @@ def test_every_example_in_the_help_runs(
         run("pull", "inferry/digits")
     if path[:1] == ("index",):
         publish(here / "add")
-    if path in {("index", "add"), ("index", "status")}:
+    if path in {("index", "add"), ("index", "status"), ("source", "add"), ("source", "remove")}:
         run("index", "init", "site")
+    if path == ("source", "remove"):
+        run("source", "add", "site", "--root", "site/metadata/1.root.json")
     examples = re.findall(r"^ *(?:For example: )?inferry (\S.*?)(?:   .*)?$", told.stdout, re.MULTILINE)
     assert len(examples) == (5 if not path else 0 if path in GROUPS else 1)
     for example in examples:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
 import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
-from onnx import TensorProto, helper
 from referencing import Registry, Resource
 
 from inferry import Client
@@ -23,21 +21,21 @@ from inferry.catalog.values.host import Access, Device, DeviceKind, Driver, Driv
 from inferry.catalog.values.model import Precision
 from inferry.catalog.values.package import Delivery
 from inferry.catalog.values.requirement import Workload
+from inferry.catalog.values.source import Freshness
 from inferry.catalog.values.verdict import Outcome
 from inferry.catalog.values.version import CHANNELS
 from inferry.cli import inferry as group
 from inferry.index.collect import Kind
 from inferry.index.leases import lease
 from inferry.index.settings import Machine
-from inferry.index.signing.repository import Repository, RootKey
+from inferry.index.signing.repository import RootKey
 from inferry.runtime import plan as planning
 from inferry.runtime.commands.completion import SHELLS
 from inferry.runtime.providers import State
 from inferry.tests.answers import ANSWERS, FOLDER, profile
 from inferry.tests.catalogs import STOCK, host as machine, package
-from inferry.tests.models import model, one_node, saved
 from inferry.tests.pages import REFERENCE, paths
-from inferry.tests.shelves import publish
+from inferry.tests.worlds import World, fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,35 +73,18 @@ ENUMS: Final[dict[str, tuple[object, ...]]] = {
     "devices access": (*get_args(Access), None),
     "plan workload": (*get_args(Workload), None),
     "index-status root_key": get_args(RootKey),
+    "source-add freshness": get_args(Freshness),
+    "source-add origin": ("user", "system"),
+    "source-list freshness": get_args(Freshness),
+    "source-list origin": ("user", "system"),
 }
 """The closed sets of the schemas, and where the program has them."""
-
-
-class World(NamedTuple):
-    """Where commands are called: a folder with models, a home and a machine's settings."""
-
-    folder: Path
-    home: Path
-    machine: Path
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> World:
     """A world whose home holds two models."""
-    root = tmp_path_factory.mktemp("a world")
-    world = World(root / "here", root / "home", root / "machine")
-    world.machine.mkdir()
-    publish(world.folder / "adder", precisions=("fp32", "fp16"), files={"CARD.md": b"# Adds\n"})
-    publish(world.folder / "bent", "acme/bent")
-    (world.folder / "bent/fp32.onnx").write_bytes(b"other bytes")
-    (world.folder / "model.onnx").write_bytes(one_node("Log"))
-    (world.folder / "below.json").write_text("[[-1, 0, 1]]", encoding="utf-8")
-    (world.folder / "maps.onnx").write_bytes(maps())
-    (world.folder / "late.onnx").write_bytes(late())
-    (world.folder / "noise.onnx").write_bytes(b"noise")
-    Repository(world.folder / "site", world.home / "keys").init(datetime.now(UTC))
-    Client(home=world.home).prepare(["inferry/digits", world.folder / "adder"])
-    return world
+    return fill(tmp_path_factory.mktemp("a world"))
 
 
 @pytest.fixture
@@ -114,25 +95,10 @@ def world(filled: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wor
         shutil.copytree(old, new)
     monkeypatch.chdir(made.folder)
     monkeypatch.setenv("INFERRY_HOME", str(made.home))
-    monkeypatch.setattr("inferry.runtime.client.this_machine", lambda: Machine(made.machine))
+    for room in ("runtime.client", "index.commands.source"):
+        monkeypatch.setattr(f"inferry.{room}.this_machine", lambda: Machine(made.machine))
+    made.source("other")
     return made
-
-
-def maps() -> bytes:
-    """Return a model with an output that is no array."""
-    node = helper.make_node("ZipMap", ["x"], ["y"], domain="ai.onnx.ml", classlabels_strings=["one", "two"])
-    made = model(node, inputs={"x": (TensorProto.FLOAT, (1, 2))}, outputs={}, opsets={"": 17, "ai.onnx.ml": 1})
-    of_one = helper.make_map_type_proto(TensorProto.STRING, helper.make_tensor_type_proto(TensorProto.FLOAT, []))
-    made.graph.output.append(helper.make_value_info("y", helper.make_sequence_type_proto(of_one)))
-    return saved(made)
-
-
-def late() -> bytes:
-    """Return a model that opens, and fails when it runs."""
-    node = helper.make_node("Gather", ["x", "at"], ["y"])
-    at = helper.make_tensor("at", TensorProto.INT64, (1,), [7])
-    told = TensorProto.FLOAT, ("n",)
-    return saved(model(node, inputs={"x": told}, outputs={"y": told}, weights=(at,)))
 
 
 def answer(*arguments: str, code: int = 0) -> Json:
@@ -247,6 +213,10 @@ FILLED: Final[dict[str, tuple[str, ...]]] = {
     "index init with keys": ("index", "init", "made", "--keys", "keys", "--passphrase-file", "below.json"),
     "index add": ("index", "add", "site", "adder", "--keys", "../home/keys"),
     "index status": ("index", "status", "site"),
+    "source add": ("source", "add", "site", "--root", "site/metadata/1.root.json", "--namespaces", "acme"),
+    "source list": ("source", "list"),
+    "source refresh": ("source", "refresh"),
+    "source remove": ("source", "remove", "other"),
     "config": ("config", "show"),
     "config get": ("config", "get", "channels"),
     "config get what is not set": ("config", "get", "eps.allow"),

@@ -39,6 +39,9 @@ deny = ["CUDA"]
 [limits]
 model_size = "2GB"
 store_size = 1024
+
+[sources]
+allow = ["acme", "https://models.example.org"]
 """
 WRONG = {
     "no TOML": ("policy = ", ()),
@@ -75,6 +78,7 @@ def test_every_key_is_read() -> None:
         "eps.deny": "cuda",
         "limits.model_size": "2GB",
         "limits.store_size": "1KiB",
+        "sources.allow": "acme,https://models.example.org/",
     }
 
 

@@ -174,6 +174,7 @@ def test_show_tells_each_origin(world: World, monkeypatch: pytest.MonkeyPatch) -
         "eps.deny": (["cuda"], "machine policy", files["policy"]),
         "limits.model_size": ("2GB", "user", files["user"]),
         "limits.store_size": (None, "default", None),
+        "sources.allow": (None, "default", None),
     }
     lines = run("config", "show", "--origin").stdout.splitlines()
     assert [line.split()[0] for line in lines] == [*KEYS]
@@ -282,9 +283,10 @@ def test_group_policy_comes_before_the_file(world: World) -> None:
 
 def test_states_change_with_what_is_there(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     first = states(world.machine)
-    assert [Path(name).name for name, *_ in first[:3]] == ["policy.toml", "config.toml", "config.toml"]
-    assert {each[1:] for each in first[:3]} == {(None, None)}
-    assert first[3] == (REGISTRY, 0, None)
+    *files, registry = first
+    assert [Path(name).stem for name, *_ in files] == ["policy", "config", "config", "sources", "sources"]
+    assert {each[1:] for each in files} == {(None, None)}
+    assert registry == (REGISTRY, 0, None)
     seen = [first]
     for where in ("policy", "user", "system"):
         file = world.write(where, "offline = true")
