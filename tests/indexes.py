@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from inferry.catalog.values.document import ModelDocument
 from inferry.index import wire
 from inferry.index.signing.repository import Repository
+from inferry.index.signing.site import Site
 from inferry.tests.clients import fetched, updater
 from inferry.tests.shelves import publish
 
@@ -18,6 +19,24 @@ if TYPE_CHECKING:
 
 NOW = datetime.now(UTC)
 PASSPHRASE = "a long passphrase"  # noqa: S105 - of keys that sign nothing but tests
+
+_HELD = ("--keys", "../home/keys")
+ANSWERS: Final[dict[str, tuple[str, ...]]] = {
+    "index init": ("index", "init", "made"),
+    "index init with keys": ("index", "init", "made", "--keys", "keys", "--passphrase-file", "below.json"),
+    "index add": ("index", "add", "site", "adder", *_HELD),
+    "index status": ("index", "status", "site"),
+    "index sign": ("index", "sign", "site", *_HELD),
+    "index sign with a key": ("index", "sign", "site", *_HELD, "--key", "../home/keys/root.pem"),
+}
+"""Commands that answer, where ``site`` is an index without models and ``adder`` a model."""
+FAILURES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
+    "no index": (3, ("index", "status", "adder")),
+    "an index already": (8, ("index", "init", "site")),
+    "a folder that is not empty": (8, ("index", "init", "adder")),
+    "not the files of the manifest": (5, ("index", "add", "site", "bent", *_HELD)),
+}
+"""Commands that fail there, each with its exit code; the model in ``bent`` is not what its manifest says."""
 
 
 class World(NamedTuple):
@@ -30,6 +49,10 @@ class World(NamedTuple):
     @property
     def repository(self) -> Repository:
         return Repository(self.site, self.keys)
+
+    @property
+    def signer(self) -> Site:
+        return Site(self.site, self.keys)
 
 
 def empty_index(root: Path) -> World:

@@ -13,7 +13,7 @@ from .release import chunks
 from .roles import TIMESTAMP
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from ...catalog.values.digest import Digest
@@ -122,9 +122,10 @@ class Place:
             with explained(path, done="written"):
                 remove(partial)
 
-    def sweep(self, path: str) -> None:
-        """Remove what a writer that was killed has left half written: of metadata, and beside the document ``path``."""
-        for partial in (*self._metadata.glob(".*"), *self._target(path, "").parent.glob(".*")):
+    def sweep(self, paths: Iterable[str]) -> None:
+        """Remove what a writer that was killed left half written: of metadata, and beside documents at ``paths``."""
+        folders = {self._metadata, *(self._target(path, "").parent for path in paths)}
+        for partial in [each for folder in folders for each in folder.glob(".*")]:
             with explained(partial, done="removed"):
                 remove(partial)
 

@@ -35,6 +35,7 @@ from inferry.runtime.commands.completion import SHELLS
 from inferry.runtime.providers import State
 from inferry.tests.answers import ANSWERS, FOLDER, profile
 from inferry.tests.catalogs import STOCK, host as machine, package
+from inferry.tests.indexes import ANSWERS as INDEX_ANSWERS, FAILURES as INDEX_FAILURES
 from inferry.tests.models import model, one_node, saved
 from inferry.tests.pages import REFERENCE, paths
 from inferry.tests.shelves import publish
@@ -243,10 +244,7 @@ FILLED: Final[dict[str, tuple[str, ...]]] = {
     "run what returns maps": ("run", "./maps.onnx", "--input", "x=random"),
     "providers": ("providers", "list"),
     "devices": ("devices",),
-    "index init": ("index", "init", "made"),
-    "index init with keys": ("index", "init", "made", "--keys", "keys", "--passphrase-file", "below.json"),
-    "index add": ("index", "add", "site", "adder", "--keys", "../home/keys"),
-    "index status": ("index", "status", "site"),
+    **INDEX_ANSWERS,
     "config": ("config", "show"),
     "config get": ("config", "get", "channels"),
     "config get what is not set": ("config", "get", "eps.allow"),
@@ -356,10 +354,11 @@ FAILURES: Final = {
     "no such setting": (2, ("config", "get", "nosuch")),
     "unknown": (3, ("show", "inferry/digist")),
     "no such version": (3, ("pull", "inferry/digits@2")),
-    "no index": (3, ("index", "status", "adder")),
-    "an index already": (8, ("index", "init", "site")),
-    "a folder that is not empty": (8, ("index", "init", "adder")),
-    "not the files of the manifest": (5, ("index", "add", "site", "bent", "--keys", "../home/keys")),
+    **INDEX_FAILURES,
+    "a key of another index": (
+        8,
+        ("index", "sign", "site", "--keys", "../home/keys", "--key", "../home/keys/online.pem"),
+    ),
     "not pulled": (3, ("cache", "remove", "acme/nosuch")),
     "nothing fits": (4, ("run", "inferry/digits", "--precision", "int4")),
     "other bytes": (5, ("run", "./bent")),

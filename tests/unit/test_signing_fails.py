@@ -153,7 +153,7 @@ def test_what_somebody_changed_is_not_signed_again(name: str, world: World) -> N
             tampered(world, f"1.bins-{number:x}.json")
     else:
         tampered(world, name)
-    words = "is not the one that timestamp.json names" if "snapshot" in name else "not signed by the online key"
+    words = "is not the one that timestamp.json names" if "snapshot" in name else "not signed by the key"
     with pytest.raises(VerificationError, match=words):
         world.repository.add(world.model, NOW)
 
@@ -230,7 +230,7 @@ def test_a_file_that_is_no_key_is_told(data: bytes, words: str, world: World) ->
 
 def test_other_keys_sign_nothing(world: World, tmp_path: Path) -> None:
     KeyFolder(tmp_path / "others").fill(make_keys())
-    with pytest.raises(VerificationError, match="not signed by the online key that is here"):
+    with pytest.raises(VerificationError, match="not signed by the key that is here"):
         Repository(world.site, tmp_path / "others").add(world.model, NOW)
     with pytest.raises(NotFoundError, match=r"online\.pem is not there"):
         Repository(world.site, tmp_path / "nosuch").add(world.model, NOW)

@@ -1,0 +1,91 @@
+"""Draft: the next state of an index, signed and written only once all of it is known."""
+
+# pyright: reportPrivateImportUsage=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...catalog.values.document import ModelDocument
+from .. import wire
+from . import roles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from securesystemslib.signer import CryptoSigner
+    from tuf.api.metadata import Targets
+
+    from ...catalog.values.names import ModelName
+    from .place import Place
+    from .roles import State
+
+
+class Draft:
+    """What an index is, and what is to change in it. Until ``publish`` has ended, all that was signed before holds."""
+
+    def __init__(self, place: Place, state: State, online: CryptoSigner) -> None:
+        """Go on from ``state``, which the online key signed."""
+        self.place = place
+        self.state = state
+        self.online = online
+        self._changed: dict[str, Targets] = {}
+        self._signers: dict[str, Sequence[CryptoSigner]] = {}
+        self._targets: dict[str, bytes] = {}
+
+    def role(self, name: str, *signers: CryptoSigner) -> Targets:
+        """Return what a role says; only where the first of ``signers``, without one the online key, signed it.
+
+        Raises:
+            VerificationError: it did not.
+            InvalidDocument: the file is damaged.
+            MachineError: it cannot be read.
+        """
+        from tuf.api.metadata import Targets
+
+        if name in self._changed:
+            return self._changed[name]
+        file = f"{self.state.version(name)}.{name}.json"
+        return roles.read(file, self.place.metadata(file), Targets, signers[0] if signers else self.online)
+
+    def sign(self, name: str, signed: Targets, *signers: CryptoSigner) -> None:
+        """Have the next version of a role signed, by the online key if by nobody else."""
+        self._changed[name] = signed
+        if signers:
+            self._signers[name] = signers
+
+    def document(self, name: ModelName) -> ModelDocument | None:
+        """Return the package document of a model, if there is one. Raises as ``role``."""
+        path = document_path(name)
+        told = self.role(self.state.bins.get_role_for_target(path)).targets.get(path)
+        return wire.decode(self.place.target(path, told.hashes["sha256"]), ModelDocument) if told else None
+
+    def put(self, document: ModelDocument) -> None:
+        """Have a model's package document replaced by this one. Raises as ``role``, and for one that is too large."""
+        self._put(document_path(document.name), wire.encode(document))
+
+    def publish(self, now: datetime, *, snapshot: bool = True) -> int:
+        """Write what was changed, what names a file after it; return the new serial.
+
+        Without ``snapshot`` the timestamp alone is signed anew. Raises ``MachineError`` where a file cannot be written.
+        """
+        self.place.sweep(self._targets)
+        for path, data in self._targets.items():
+            self.place.write_target(path, data)
+        signing = roles.Signing(self.online, now, self._signers)
+        files = roles.change(self.state, self._changed, signing) if snapshot else roles.stamp(self.state, signing)
+        self.place.write_metadata(files)
+        return self.state.timestamp.version
+
+    def _put(self, path: str, data: bytes) -> None:
+        name = self.state.bins.get_role_for_target(path)
+        signed = self.role(name)
+        signed.targets[path] = roles.target(path, data)
+        self._targets[path] = data
+        self.sign(name, signed)
+
+
+def document_path(name: ModelName) -> str:
+    """Return the path of a model's package document among what is signed."""
+    return f"models/{name}.json"
