@@ -7,7 +7,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...catalog.values.document import ModelDocument
+from ...catalog.values.listing import Listing
 from .. import wire
+from ..listing import PATH, decode_listing, encode_listing, with_model
 from . import roles
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ class Draft:
         self._changed: dict[str, Targets] = {}
         self._signers: dict[str, Sequence[CryptoSigner]] = {}
         self._targets: dict[str, bytes] = {}
+        self._kept: dict[str, set[str]] = {}
 
     def role(self, name: str, *signers: CryptoSigner) -> Targets:
         """Return what a role says; only where the first of ``signers``, without one the online key, signed it.
@@ -57,18 +60,27 @@ class Draft:
 
     def document(self, name: ModelName) -> ModelDocument | None:
         """Return the package document of a model, if there is one. Raises as ``role``."""
-        path = document_path(name)
-        told = self.role(self.state.bins.get_role_for_target(path)).targets.get(path)
-        return wire.decode(self.place.target(path, told.hashes["sha256"]), ModelDocument) if told else None
+        data = self._target(document_path(name))
+        return wire.decode(data, ModelDocument) if data else None
 
     def put(self, document: ModelDocument) -> None:
-        """Have a model's package document replaced by this one. Raises as ``role``, and for one that is too large."""
+        """Have a model's package document replaced by this one, and what the listing tells of it.
+
+        Raises as ``role``, and ``InvalidDocument`` where one of both would be too large.
+        """
         self._put(document_path(document.name), wire.encode(document))
+        self._put(PATH, encode_listing(with_model(self.listing(), document.name, document)))
+
+    def listing(self) -> Listing:
+        """Return the listing of all models. Raises as ``role``."""
+        data = self._target(PATH)
+        return decode_listing(data) if data else Listing(models=())
 
     def publish(self, now: datetime, *, snapshot: bool = True) -> int:
         """Write what was changed, what names a file after it; return the new serial.
 
-        Without ``snapshot`` the timestamp alone is signed anew. Raises ``MachineError`` where a file cannot be written.
+        Without ``snapshot`` the timestamp alone is signed anew. Of each document that was changed the one before stays,
+        for clients that are on the way, and no other. Raises ``MachineError`` where a file cannot be written.
         """
         self.place.sweep(self._targets)
         for path, data in self._targets.items():
@@ -76,14 +88,24 @@ class Draft:
         signing = roles.Signing(self.online, now, self._signers)
         files = roles.change(self.state, self._changed, signing) if snapshot else roles.stamp(self.state, signing)
         self.place.write_metadata(files)
+        for path, kept in self._kept.items():
+            self.place.keep_targets(path, kept)
         return self.state.timestamp.version
 
     def _put(self, path: str, data: bytes) -> None:
         name = self.state.bins.get_role_for_target(path)
         signed = self.role(name)
-        signed.targets[path] = roles.target(path, data)
+        before, after = signed.targets.get(path), roles.target(path, data)
+        if before == after:
+            return
+        signed.targets[path] = after
         self._targets[path] = data
+        self._kept[path] = {each.hashes["sha256"] for each in (before, after) if each}
         self.sign(name, signed)
+
+    def _target(self, path: str) -> bytes | None:
+        told = self.role(self.state.bins.get_role_for_target(path)).targets.get(path)
+        return self.place.target(path, told.hashes["sha256"]) if told else None
 
 
 def document_path(name: ModelName) -> str:

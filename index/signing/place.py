@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ...catalog.errors import NotFoundError, Refused, VerificationError
 from ..blobs import write_whole
@@ -13,13 +13,14 @@ from .release import chunks
 from .roles import TIMESTAMP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from ...catalog.values.digest import Digest
     from ...catalog.values.model import Artifact
 
-_FOLDERS = {"metadata", "targets", "blobs"}
+_DIGITS: Final = 64
+_FOLDERS: Final = {"metadata", "targets", "blobs"}
 
 
 class Place:
@@ -79,6 +80,15 @@ class Place:
     def write_target(self, path: str, data: bytes) -> None:
         """Write a package document; raise ``MachineError`` where it cannot be."""
         self._write(self._target(path, sha256(data).hexdigest()), data)
+
+    def keep_targets(self, path: str, digests: Collection[str]) -> None:
+        """Remove what lies at ``path`` and is of none of these sha256; raise ``MachineError`` where it cannot be."""
+        folder, _, name = path.rpartition("/")
+        for file in (self.folder / "targets" / folder).glob(f"*.{name}"):
+            digest = file.name.removesuffix(f".{name}")
+            if len(digest) == _DIGITS and digest not in digests:
+                with explained(file, done="removed"):
+                    remove(file)
 
     def write_metadata(self, files: Mapping[str, bytes]) -> None:
         """Write files of metadata in their order; all but the last are on the disk before that is replaced."""

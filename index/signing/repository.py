@@ -10,6 +10,7 @@ from ...catalog.errors import Refused
 from ...catalog.releases import newest_first
 from ...catalog.values.document import ModelDocument
 from .. import wire
+from ..listing import PATH
 from . import roles
 from .keys import KeyFolder, make_keys
 from .release import prepare
@@ -104,8 +105,8 @@ class Repository:
     def add(self, folder: Path, now: datetime) -> Added:
         """Add the release in ``folder``, a manifest and its files; one that is there already changes nothing.
 
-        Of the metadata one bin, the snapshot and the timestamp are signed anew. Until the last of them is replaced,
-        all that was signed before is as it was.
+        Of the metadata two bins, the model's and the listing's, the snapshot and the timestamp are signed anew. Until
+        the last of them is replaced, all that was signed before is as it was.
 
         Raises:
             NotFoundError: there is no index, no model in ``folder``, or no key.
@@ -152,7 +153,7 @@ class Repository:
             expires=expires,
             expired=tuple(role for role, end in expires.items() if end <= now),
             root_key="online" if shared or self._site.held().passphrase.exists() else "offline",
-            models=sum(len(each.targets) for each in roles.bins(state, place.metadata)),
+            models=sum(path != PATH for each in roles.bins(state, place.metadata) for path in each.targets),
         )
 
 
