@@ -28,10 +28,18 @@ ANSWERS: Final[dict[str, tuple[str, ...]]] = {
     "index status": ("index", "status", "site"),
     "index sign": ("index", "sign", "site", *_HELD),
     "index sign with a key": ("index", "sign", "site", *_HELD, "--key", "../home/keys/root.pem"),
+    **{
+        f"index {verb}": ("index", verb, "acme/twice@1.0.0", "--reason", "so", "--data", "site", *_HELD)
+        for verb in ("yank", "deprecate", "revoke")
+    },
+    "index unyank": ("index", "unyank", "acme/twice@1.0.0", "--data", "site", *_HELD),
 }
-"""Commands that answer, where ``site`` is an index without models and ``adder`` a model."""
+"""Commands that answer, where ``site`` is an index with ``acme/twice``, and ``adder`` a model."""
 FAILURES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "no index": (3, ("index", "status", "adder")),
+    "no version": (2, ("index", "yank", "acme/twice", "--reason", "so", "--data", "site", *_HELD)),
+    "no reason": (2, ("index", "revoke", "acme/twice@1.0.0", "--data", "site", *_HELD)),
+    "no such release": (3, ("index", "unyank", "acme/twice@2", "--data", "site", *_HELD)),
     "an index already": (8, ("index", "init", "site")),
     "a folder that is not empty": (8, ("index", "init", "adder")),
     "not the files of the manifest": (5, ("index", "add", "site", "bent", *_HELD)),
@@ -60,6 +68,13 @@ def empty_index(root: Path) -> World:
     world = World(root / "site", root / "keys", publish(root / "model", precisions=("fp32", "fp16")))
     world.repository.init(NOW, ask=lambda: PASSPHRASE)
     return world
+
+
+def small_index(folder: Path, keys: Path) -> None:
+    """Make the index ``site`` in ``folder``, with the model ``acme/twice``; the passphrase lies beside its keys."""
+    made = Repository(folder / "site", keys)
+    made.init(NOW)
+    made.add(publish(folder / "twice", "acme/twice"), NOW)
 
 
 def copied(world: World, root: Path) -> World:

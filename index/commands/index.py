@@ -9,6 +9,7 @@ import click
 
 from ...catalog.values.answer import Answer
 from . import options
+from .status import deprecate, revoke, unyank, yank
 from .upkeep import sign
 
 
@@ -100,4 +101,5 @@ def status(folder: Path) -> Answer:
     )
 
 
-index.add_command(sign)
+for _each in (sign, yank, unyank, deprecate, revoke):
+    index.add_command(_each)

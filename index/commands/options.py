@@ -23,6 +23,7 @@ keys = click.option(
     type=_path,
     help="The folder with its keys; without it they lie with your settings, under the fingerprint of the index.",
 )
+data = click.option("--data", metavar="DIR", type=_path, required=True, help="The index.")
 passphrase_file = click.option(
     "--passphrase-file",
     metavar="FILE",

@@ -227,6 +227,8 @@ def test_every_example_in_the_help_runs(
         publish(here / "add")
     if path[:1] == ("index",) and path != ("index", "init"):
         run("index", "init", "site")
+    if path[:1] == ("index",) and path[-1] not in {"init", "add"}:
+        run("index", "add", "site", "add")
     examples = re.findall(r"^ *(?:For example: )?inferry (\S.*?)(?:   .*)?$", told.stdout, re.MULTILINE)
     assert len(examples) == (5 if not path else 0 if path in GROUPS else 1)
     for example in examples:

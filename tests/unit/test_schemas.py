@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, get_args
 
 import msgspec
@@ -19,6 +18,7 @@ from inferry import Client
 from inferry.catalog.policy import POLICIES
 from inferry.catalog.settings import KEYS, Install, Origin
 from inferry.catalog.values.digest import Digest
+from inferry.catalog.values.document import Status
 from inferry.catalog.values.host import Access, Device, DeviceKind, Driver, DriverScheme, EpDevice, Excluded, Node, Os
 from inferry.catalog.values.model import Precision
 from inferry.catalog.values.package import Delivery
@@ -29,13 +29,13 @@ from inferry.cli import inferry as group
 from inferry.index.collect import Kind
 from inferry.index.leases import lease
 from inferry.index.settings import Machine
-from inferry.index.signing.repository import Repository, RootKey
+from inferry.index.signing.repository import RootKey
 from inferry.runtime import plan as planning
 from inferry.runtime.commands.completion import SHELLS
 from inferry.runtime.providers import State
 from inferry.tests.answers import ANSWERS, FOLDER, profile
 from inferry.tests.catalogs import STOCK, host as machine, package
-from inferry.tests.indexes import ANSWERS as INDEX_ANSWERS, FAILURES as INDEX_FAILURES
+from inferry.tests.indexes import ANSWERS as INDEX_ANSWERS, FAILURES as INDEX_FAILURES, small_index
 from inferry.tests.models import model, one_node, saved
 from inferry.tests.pages import REFERENCE, paths
 from inferry.tests.shelves import publish
@@ -60,6 +60,7 @@ WRONG: Final[Json] = [[[]]]
 """No leaf of any answer."""
 ENUMS: Final[dict[str, tuple[object, ...]]] = {
     "parts channel": CHANNELS,
+    "parts status": get_args(Status),
     "parts precision": get_args(Precision),
     "parts delivery": get_args(Delivery),
     "parts device_kind": get_args(DeviceKind),
@@ -102,7 +103,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> World:
     (world.folder / "maps.onnx").write_bytes(maps())
     (world.folder / "late.onnx").write_bytes(late())
     (world.folder / "noise.onnx").write_bytes(b"noise")
-    Repository(world.folder / "site", world.home / "keys").init(datetime.now(UTC))
+    small_index(world.folder, world.home / "keys")
     Client(home=world.home).prepare(["inferry/digits", world.folder / "adder"])
     return world
 
