@@ -7,8 +7,10 @@ import shutil
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from inferry.catalog.errors import MachineError
 from inferry.catalog.values.document import ModelDocument
-from inferry.index import wire
+from inferry.index import blobs, files, wire
+from inferry.index.signing import place
 from inferry.index.signing.repository import Repository
 from inferry.index.signing.site import Site
 from inferry.tests.clients import fetched, updater
@@ -16,6 +18,8 @@ from inferry.tests.shelves import publish
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 NOW = datetime.now(UTC)
 PASSPHRASE = "a long passphrase"  # noqa: S105 - of keys that sign nothing but tests
@@ -32,11 +36,17 @@ ANSWERS: Final[dict[str, tuple[str, ...]]] = {
         f"index {verb}": ("index", verb, "acme/twice@1.0.0", "--reason", "so", "--data", "site", *_HELD)
         for verb in ("yank", "deprecate", "revoke")
     },
+    "index remove": ("index", "remove", "site", "acme/twice@1.0.0", *_HELD),
+    "index remove a model": ("index", "remove", "site", "acme/twice", *_HELD),
+    "index status of data": ("index", "status", "--data", "site"),
     "index unyank": ("index", "unyank", "acme/twice@1.0.0", "--data", "site", *_HELD),
 }
 """Commands that answer, where ``site`` is an index with ``acme/twice``, and ``adder`` a model."""
 FAILURES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "no index": (3, ("index", "status", "adder")),
+    "no index said": (2, ("index", "status")),
+    "said twice": (2, ("index", "status", "site", "--data", "site")),
+    "nothing to remove": (3, ("index", "remove", "site", "acme/nosuch", *_HELD)),
     "no version": (2, ("index", "yank", "acme/twice", "--reason", "so", "--data", "site", *_HELD)),
     "no reason": (2, ("index", "revoke", "acme/twice@1.0.0", "--data", "site", *_HELD)),
     "no such release": (3, ("index", "unyank", "acme/twice@2", "--data", "site", *_HELD)),
@@ -75,6 +85,24 @@ def small_index(folder: Path, keys: Path) -> None:
     made = Repository(folder / "site", keys)
     made.init(NOW)
     made.add(publish(folder / "twice", "acme/twice"), NOW)
+
+
+def writes(monkeypatch: pytest.MonkeyPatch, last: int) -> list[str]:
+    """Let ``last`` files be written, and the disk fail at the next one; return the list of what was written."""
+    names: list[str] = []
+
+    def failing(told: Any) -> Any:
+        def write(*arguments: Any, **keywords: Any) -> Any:
+            if len(names) == last:
+                raise MachineError("the disk fails")
+            names.append(str(arguments[told is files.replace]))
+            return told(*arguments, **keywords)
+
+        return write
+
+    monkeypatch.setattr(place, "write_whole", failing(blobs.write_whole))
+    monkeypatch.setattr(place, "replace", failing(files.replace))
+    return names
 
 
 def copied(world: World, root: Path) -> World:

@@ -73,14 +73,38 @@ def add(folder: Path, model: Path, *, keys: Path | None) -> Answer:
 
 @index.command()
 @options.folder
-def status(folder: Path) -> Answer:
+@click.argument("named", metavar="NAME[@V]")
+@options.keys
+def remove(folder: Path, named: str, *, keys: Path | None) -> Answer:
+    """Take a release, or the whole model, out of the index in DIR, and delete the files that nothing else names.
+
+    To keep a release from being chosen, rather yank or revoke it: who has it is told that, and not that it is gone.
+
+    For example: inferry index remove site acme/add@1.0.0
+    """
+    from ..signing.removal import remove as take_out
+    from ..signing.site import Site
+
+    it = take_out(Site(folder, keys), named, datetime.now(UTC))
+    what = ", ".join(f"{it.name}@={version}" for version in it.versions)
+    return Answer(
+        lines=(f"{what} removed, {it.blobs} files, {it.freed_bytes:,} bytes: serial {it.serial}",),
+        document={**it._asdict(), "versions": list(it.versions)},
+        told="words",
+    )
+
+
+@index.command()
+@options.folder_or
+@options.data_or
+def status(folder: Path | None, *, data: Path | None) -> Answer:
     """Show the fingerprint and the serial of the index in DIR, and when what was signed expires.
 
     For example: inferry index status site
     """
     from ..signing.repository import Repository
 
-    told = Repository(folder).status(datetime.now(UTC))
+    told = Repository(options.either(folder, data)).status(datetime.now(UTC))
     rows = {
         "fingerprint": told.fingerprint,
         "serial": f"{told.serial}",

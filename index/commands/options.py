@@ -23,6 +23,8 @@ keys = click.option(
     type=_path,
     help="The folder with its keys; without it they lie with your settings, under the fingerprint of the index.",
 )
+folder_or = click.argument("folder", metavar="[DIR]", type=_path, required=False)
+data_or = click.option("--data", metavar="DIR", type=_path, help="The index, as on other commands.")
 data = click.option("--data", metavar="DIR", type=_path, required=True, help="The index.")
 passphrase_file = click.option(
     "--passphrase-file",
@@ -30,6 +32,13 @@ passphrase_file = click.option(
     type=_path,
     help="Holds the passphrase of the offline keys; without it you are asked in a terminal.",
 )
+
+
+def either(folder: Path | None, data: Path | None) -> Path:
+    """Return where the index lies, which was said once; raise ``UsageError`` where it was not, or twice."""
+    if not (said := folder or data) or (folder and data):
+        raise UsageError("say once where the index is", hints=("name its folder: DIR, or --data DIR",))
+    return said
 
 
 def ask(file: Path | None, *, new: bool = False) -> Ask | None:

@@ -13,7 +13,7 @@ from ..listing import PATH, decode_listing, encode_listing, with_model
 from . import roles
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
     from datetime import datetime
 
     from securesystemslib.signer import CryptoSigner
@@ -63,13 +63,34 @@ class Draft:
         data = self._target(document_path(name))
         return wire.decode(data, ModelDocument) if data else None
 
-    def put(self, document: ModelDocument) -> None:
+    def documents(self, *, but: ModelName) -> Generator[bytes]:
+        """Yield the package documents of all models but one. Raises as ``role``."""
+        for role in self.state.bins.get_roles():
+            for path, told in self.role(role).targets.items():
+                if path not in {PATH, document_path(but)}:
+                    yield self.place.target(path, told.hashes["sha256"])
+
+    def put(self, document: ModelDocument, *, earlier: bool = True) -> None:
         """Have a model's package document replaced by this one, and what the listing tells of it.
 
-        Raises as ``role``, and ``InvalidDocument`` where one of both would be too large.
+        Without ``earlier`` the one before does not stay. Raises as ``role``, and ``InvalidDocument`` where one of both
+        would be too large.
         """
-        self._put(document_path(document.name), wire.encode(document))
+        path = document_path(document.name)
+        self._put(path, wire.encode(document))
+        if not earlier:
+            self._kept[path] &= {roles.target(path, self._targets[path]).hashes["sha256"]}
         self._put(PATH, encode_listing(with_model(self.listing(), document.name, document)))
+
+    def drop(self, name: ModelName) -> None:
+        """Have a model's package document taken out, and what the listing tells of it. Raises as ``put``."""
+        path = document_path(name)
+        role = self.state.bins.get_role_for_target(path)
+        signed = self.role(role)
+        del signed.targets[path]
+        self._kept[path] = set()
+        self.sign(role, signed)
+        self._put(PATH, encode_listing(with_model(self.listing(), name, None)))
 
     def listing(self) -> Listing:
         """Return the listing of all models. Raises as ``role``."""

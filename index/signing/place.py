@@ -132,6 +132,30 @@ class Place:
             with explained(path, done="written"):
                 remove(partial)
 
+    def blob(self, digest: Digest) -> bytes:
+        """Return a document that lies there as a blob.
+
+        Raises:
+            VerificationError: it was changed.
+            MachineError: it cannot be read.
+        """
+        path = self._blob(digest)
+        with explained(path, done="read"):
+            data = path.read_bytes()
+        if sha256(data).hexdigest() != digest.removeprefix("sha256:"):
+            raise VerificationError(f"{path} was changed: it has another digest than its name tells")
+        return data
+
+    def remove_blob(self, digest: Digest) -> int | None:
+        """Delete a blob; return how large it was, ``None`` where it was not there; raise ``MachineError``."""
+        path = self._blob(digest)
+        if not path.exists():
+            return None
+        with explained(path, done="removed"):
+            size = path.stat().st_size
+            remove(path)
+        return size
+
     def sweep(self, paths: Iterable[str]) -> None:
         """Remove what a writer that was killed left half written: of metadata, and beside documents at ``paths``."""
         folders = {self._metadata, *(self._target(path, "").parent for path in paths)}

@@ -9,7 +9,7 @@ import stat
 import sys
 import threading
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,12 +21,11 @@ from inferry.catalog.errors import (
     UsageError,
     VerificationError,
 )
-from inferry.index import blobs, files
 from inferry.index.locks import try_hold
 from inferry.index.signing import place
 from inferry.index.signing.keys import KeyFolder, make_keys
 from inferry.index.signing.repository import Repository
-from inferry.tests.indexes import NOW, PASSPHRASE, World, copied, empty_index, listing, seen, signed
+from inferry.tests.indexes import NOW, PASSPHRASE, World, copied, empty_index, listing, seen, signed, writes
 from inferry.tests.shelves import publish
 
 if TYPE_CHECKING:
@@ -44,24 +43,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> World:
 def world(made: World, tmp_path: Path) -> World:
     """A copy of it."""
     return copied(made, tmp_path)
-
-
-def writes(monkeypatch: pytest.MonkeyPatch, last: int) -> list[str]:
-    """Let ``last`` files be written, and the disk fail at the next one; return the list of what was written."""
-    names: list[str] = []
-
-    def failing(told: Any) -> Any:
-        def write(*arguments: Any, **keywords: Any) -> Any:
-            if len(names) == last:
-                raise MachineError("the disk fails")
-            names.append(str(arguments[told is files.replace]))
-            return told(*arguments, **keywords)
-
-        return write
-
-    monkeypatch.setattr(place, "write_whole", failing(blobs.write_whole))
-    monkeypatch.setattr(place, "replace", failing(files.replace))
-    return names
 
 
 ADDED = 9
