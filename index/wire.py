@@ -18,6 +18,7 @@ from ..catalog.values import canonical
 from ..catalog.values.digest import Digest
 from ..catalog.values.document import PIECE_BYTES, EpDocument, ModelDocument, PieceList
 from ..catalog.values.link import Link
+from ..catalog.values.listing import Listing
 from ..catalog.values.model import Release, Variant
 from ..catalog.values.package import Build, EpRelease
 from ..catalog.values.requirement import Requirement
@@ -25,7 +26,7 @@ from ..catalog.values.requirement import Requirement
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_Document = TypeVar("_Document", ModelDocument, EpDocument, Release, EpRelease, PieceList)
+_Document = TypeVar("_Document", ModelDocument, EpDocument, Release, EpRelease, PieceList, Listing)
 _Json: TypeAlias = "dict[str, _Json] | list[_Json] | str | float | bool | None"
 
 LIMITS: Final[dict[type, int]] = {
@@ -34,6 +35,7 @@ LIMITS: Final[dict[type, int]] = {
     Release: 1_000_000,
     EpRelease: 1_000_000,
     PieceList: 5_000_000,
+    Listing: 100_000_000,
 }
 """How many bytes a document of each kind may have."""
 _PARTS: Final = (Variant, Build)

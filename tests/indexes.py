@@ -5,19 +5,56 @@ from __future__ import annotations
 import json
 import shutil
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from inferry.catalog.errors import MachineError
 from inferry.catalog.values.document import ModelDocument
-from inferry.index import wire
+from inferry.index import blobs, files, wire
+from inferry.index.signing import place
 from inferry.index.signing.repository import Repository
+from inferry.index.signing.site import Site
 from inferry.tests.clients import fetched, updater
 from inferry.tests.shelves import publish
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
 NOW = datetime.now(UTC)
 PASSPHRASE = "a long passphrase"  # noqa: S105 - of keys that sign nothing but tests
+
+_HELD = ("--keys", "../home/keys")
+ANSWERS: Final[dict[str, tuple[str, ...]]] = {
+    "index init": ("index", "init", "made"),
+    "index init with keys": ("index", "init", "made", "--keys", "keys", "--passphrase-file", "below.json"),
+    "index add": ("index", "add", "site", "adder", *_HELD),
+    "index status": ("index", "status", "site"),
+    "index sign": ("index", "sign", "site", *_HELD),
+    "index sign with a key": ("index", "sign", "site", *_HELD, "--key", "../home/keys/root.pem"),
+    **{
+        f"index {verb}": ("index", verb, "acme/twice@1.0.0", "--reason", "so", "--data", "site", *_HELD)
+        for verb in ("yank", "deprecate", "revoke")
+    },
+    "index remove": ("index", "remove", "site", "acme/twice@1.0.0", *_HELD),
+    "index remove a model": ("index", "remove", "site", "acme/twice", *_HELD),
+    "index status of data": ("index", "status", "--data", "site"),
+    "index unyank": ("index", "unyank", "acme/twice@1.0.0", "--data", "site", *_HELD),
+}
+"""Commands that answer, where ``site`` is an index with ``acme/twice``, and ``adder`` a model."""
+FAILURES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
+    "no index": (3, ("index", "status", "adder")),
+    "no index said": (2, ("index", "status")),
+    "said twice": (2, ("index", "status", "site", "--data", "site")),
+    "nothing to remove": (3, ("index", "remove", "site", "acme/nosuch", *_HELD)),
+    "no version": (2, ("index", "yank", "acme/twice", "--reason", "so", "--data", "site", *_HELD)),
+    "no reason": (2, ("index", "revoke", "acme/twice@1.0.0", "--data", "site", *_HELD)),
+    "no such release": (3, ("index", "unyank", "acme/twice@2", "--data", "site", *_HELD)),
+    "an index already": (8, ("index", "init", "site")),
+    "a folder that is not empty": (8, ("index", "init", "adder")),
+    "not the files of the manifest": (5, ("index", "add", "site", "bent", *_HELD)),
+}
+"""Commands that fail there, each with its exit code; the model in ``bent`` is not what its manifest says."""
 
 
 class World(NamedTuple):
@@ -31,12 +68,41 @@ class World(NamedTuple):
     def repository(self) -> Repository:
         return Repository(self.site, self.keys)
 
+    @property
+    def signer(self) -> Site:
+        return Site(self.site, self.keys)
+
 
 def empty_index(root: Path) -> World:
     """Make an empty index below ``root``, and a model of two variants beside it."""
     world = World(root / "site", root / "keys", publish(root / "model", precisions=("fp32", "fp16")))
     world.repository.init(NOW, ask=lambda: PASSPHRASE)
     return world
+
+
+def small_index(folder: Path, keys: Path) -> None:
+    """Make the index ``site`` in ``folder``, with the model ``acme/twice``; the passphrase lies beside its keys."""
+    made = Repository(folder / "site", keys)
+    made.init(NOW)
+    made.add(publish(folder / "twice", "acme/twice"), NOW)
+
+
+def writes(monkeypatch: pytest.MonkeyPatch, last: int) -> list[str]:
+    """Let ``last`` files be written, and the disk fail at the next one; return the list of what was written."""
+    names: list[str] = []
+
+    def failing(told: Any) -> Any:
+        def write(*arguments: Any, **keywords: Any) -> Any:
+            if len(names) == last:
+                raise MachineError("the disk fails")
+            names.append(str(arguments[told is files.replace]))
+            return told(*arguments, **keywords)
+
+        return write
+
+    monkeypatch.setattr(place, "write_whole", failing(blobs.write_whole))
+    monkeypatch.setattr(place, "replace", failing(files.replace))
+    return names
 
 
 def copied(world: World, root: Path) -> World:

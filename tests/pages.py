@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import inferry as door
 from inferry.catalog import errors
-from inferry.catalog.values import document, link, location, model, picture
+from inferry.catalog.values import document, link, listing, location, model, picture
 from inferry.cli import inferry
 from inferry.index import wire
 from inferry.tests.answers import ANSWERS, profile
@@ -124,7 +124,8 @@ def documents() -> str:
 
 What an index hands out, for who reads it without this program. Each document names the next by digest and size:
 a package document names release documents, these name artifacts, and of a large artifact its piece list. The release
-document of a model is a [`Release`](manifest.md#release).
+document of a model is a [`Release`](manifest.md#release). Beside them a listing, compressed
+with gzip, tells of all models.
 
 The bytes are JSON in UTF-8 without white space; the keys of every object are sorted by their code points, and a field
 that has its default is left out. A reader passes over keys that it does not know; but a variant, a build or a location
@@ -135,7 +136,7 @@ draft 2020-12.
 | --- | --- |
 """
     head += "".join(f"| `{kind.__name__}` | {limit:,} |\n" for kind, limit in wire.LIMITS.items())
-    return _tables(head, [*_classes(document), *_classes(link)])
+    return _tables(head, [*_classes(document), *_classes(listing), *_classes(link)])
 
 
 def _tables(text: str, described: list[Described]) -> str:

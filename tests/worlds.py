@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import TensorProto, helper
@@ -13,7 +12,7 @@ from inferry.catalog.settings import Effective
 from inferry.index.client.sources import SourceList, Wish
 from inferry.index.client.transport import Transport
 from inferry.index.settings import Machine
-from inferry.index.signing.repository import Repository
+from inferry.tests.indexes import small_index
 from inferry.tests.models import model, one_node, saved
 from inferry.tests.shelves import publish
 
@@ -46,7 +45,7 @@ def fill(root: Path) -> World:
     (world.folder / "maps.onnx").write_bytes(maps())
     (world.folder / "late.onnx").write_bytes(late())
     (world.folder / "noise.onnx").write_bytes(b"noise")
-    Repository(world.folder / "site", world.home / "keys").init(datetime.now(UTC))
+    small_index(world.folder, world.home / "keys")
     Client(home=world.home).prepare(["inferry/digits", world.folder / "adder"])
     shutil.copytree(world.folder / "site", world.folder / "other")
     return world

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from ...catalog.errors import MachineError, UsageError
 from ...catalog.values.answer import Answer
-
-if TYPE_CHECKING:
-    from ..signing.keys import Ask
-
-_folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-_keys = click.option(
-    "--keys",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="The folder with its keys; without it they lie with your settings, under the fingerprint of the index.",
-)
+from . import options
+from .status import deprecate, revoke, unyank, yank
+from .upkeep import sign
 
 
 @click.group()
@@ -30,8 +19,8 @@ def index() -> None:
 
 
 @index.command()
-@_folder
-@_keys
+@options.folder
+@options.keys
 @click.option(
     "--passphrase-file",
     metavar="FILE",
@@ -45,7 +34,7 @@ def init(folder: Path, *, keys: Path | None, passphrase_file: Path | None) -> An
     """
     from ..signing.repository import Repository
 
-    made = Repository(folder, keys).init(datetime.now(UTC), ask=_ask(passphrase_file))
+    made = Repository(folder, keys).init(datetime.now(UTC), ask=options.ask(passphrase_file, new=True))
     return Answer(
         lines=(f"fingerprint {made.fingerprint}", f"keys        {made.keys}"),
         document={
@@ -60,9 +49,9 @@ def init(folder: Path, *, keys: Path | None, passphrase_file: Path | None) -> An
 
 
 @index.command()
-@_folder
+@options.folder
 @click.argument("model", metavar="FOLDER", type=click.Path(path_type=Path))
-@_keys
+@options.keys
 def add(folder: Path, model: Path, *, keys: Path | None) -> Answer:
     """Add the release in FOLDER, a manifest and the files that it names, to the index in DIR.
 
@@ -83,28 +72,52 @@ def add(folder: Path, model: Path, *, keys: Path | None) -> Answer:
 
 
 @index.command()
-@_folder
-def status(folder: Path) -> Answer:
+@options.folder
+@click.argument("named", metavar="NAME[@V]")
+@options.keys
+def remove(folder: Path, named: str, *, keys: Path | None) -> Answer:
+    """Take a release, or the whole model, out of the index in DIR, and delete the files that nothing else names.
+
+    To keep a release from being chosen, rather yank or revoke it: who has it is told that, and not that it is gone.
+
+    For example: inferry index remove site acme/add@1.0.0
+    """
+    from ..signing.removal import remove as take_out
+    from ..signing.site import Site
+
+    it = take_out(Site(folder, keys), named, datetime.now(UTC))
+    what = ", ".join(f"{it.name}@={version}" for version in it.versions)
+    return Answer(
+        lines=(f"{what} removed, {it.blobs} files, {it.freed_bytes:,} bytes: serial {it.serial}",),
+        document={**it._asdict(), "versions": list(it.versions)},
+        told="words",
+    )
+
+
+@index.command()
+@options.folder_or
+@options.data_or
+def status(folder: Path | None, *, data: Path | None) -> Answer:
     """Show the fingerprint and the serial of the index in DIR, and when what was signed expires.
 
     For example: inferry index status site
     """
     from ..signing.repository import Repository
 
-    told = Repository(folder).status(datetime.now(UTC))
+    told = Repository(options.either(folder, data)).status(datetime.now(UTC))
     rows = {
         "fingerprint": told.fingerprint,
         "serial": f"{told.serial}",
         "models": f"{told.models:,}",
         "root key": told.root_key,
-        **{f"{role} until": f"{end:%Y-%m-%d %H:%M} UTC" for role, end in told.expires.items()},
+        **{f"{role} until": options.day(end) for role, end in told.expires.items()},
     }
     return Answer(
         lines=tuple(f"{name:<16}  {value}" for name, value in rows.items()),
         document={
             "fingerprint": told.fingerprint,
             "serial": told.serial,
-            "expires": {role: end.isoformat() for role, end in told.expires.items()},
+            "expires": options.times(told.expires),
             "root_key": told.root_key,
             "models": told.models,
         },
@@ -112,23 +125,5 @@ def status(folder: Path) -> Answer:
     )
 
 
-def _ask(file: Path | None) -> Ask | None:
-    """Return who knows the passphrase: a file, or somebody at a terminal; ``None`` where nobody does."""
-    if file:
-        try:
-            told = file.read_text(encoding="utf-8").strip()
-        except OSError as error:
-            raise MachineError(f"{file} cannot be read: {error.strerror or error}") from error
-        except UnicodeDecodeError as error:
-            raise UsageError(f"--passphrase-file: {file} is not UTF-8") from error
-        return lambda: told
-    if at_a_terminal():
-        return lambda: str(
-            click.prompt("passphrase of the offline keys", hide_input=True, confirmation_prompt=True, err=True)
-        )
-    return None
-
-
-def at_a_terminal() -> bool:
-    """Return whether somebody can be asked."""
-    return bool(sys.stdin and sys.stdin.isatty())
+for _each in (sign, yank, unyank, deprecate, revoke):
+    index.add_command(_each)

@@ -46,7 +46,7 @@ def add(url: str, *, namespaces: str, **wish: Any) -> Answer:  # noqa: ANN401 - 
     """
     from ..client.sources import Wish
     from ..client.transport import Transport
-    from .index import at_a_terminal
+    from .options import at_a_terminal
 
     if wish["fingerprint"] and wish["root"]:
         raise UsageError("--fingerprint and --root say the same thing: give one of them")

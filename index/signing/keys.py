@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Ask: TypeAlias = "Callable[[], str]"
 """Returns the passphrase of the offline keys."""
 ONLINE: Final = "online"
+_SAY: Final = "--passphrase-file names the file that holds it"
 
 
 class Keys(NamedTuple):
@@ -98,36 +99,63 @@ class KeyFolder:
             import secrets
 
             _write_privately(self.passphrase, secrets.token_urlsafe(32).encode() + b"\n")
-        with explained(self.passphrase, done="read"):
-            return self.passphrase.read_bytes().strip()
+        return _bytes(self.passphrase).strip()
 
     def _read(self, role: str, secret: bytes) -> CryptoSigner:
-        from cryptography.exceptions import UnsupportedAlgorithm
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-        from cryptography.hazmat.primitives.serialization import load_pem_private_key
-        from securesystemslib.signer import CryptoSigner
-
         path = self._path(role)
-        with explained(path, done="read"):
-            data = path.read_bytes()
-        encrypted = data.startswith(b"-----BEGIN ENCRYPTED")
-        if encrypted is (role == ONLINE):
-            raise InvalidDocument(f"{path}: the {role} key is {'encrypted' if encrypted else 'not encrypted'}")
-        try:
-            key = load_pem_private_key(data, secret if encrypted else None)
-        except (ValueError, UnsupportedAlgorithm) as error:
-            if encrypted and "password" in str(error).lower():
-                raise Refused(
-                    f"{path}: this is not the passphrase of the {role} key",
-                    hints=("--passphrase-file names the file that holds it",),
-                ) from error
-            raise InvalidDocument(f"{path} is no private key in PEM: {error}") from error
-        if not isinstance(key, Ed25519PrivateKey):
-            raise InvalidDocument(f"{path}: the {role} key is not Ed25519")
-        return CryptoSigner(key)
+        if _is_encrypted(data := _bytes(path)) is (role == ONLINE):
+            raise InvalidDocument(f"{path}: the {role} key is {'not ' * (role != ONLINE)}encrypted")
+        return _key(path, data, secret)
 
     def _path(self, role: str) -> Path:
         return self.folder / f"{role}.pem"
+
+
+def read_key(path: Path, ask: Ask | None = None) -> CryptoSigner:
+    """Return the key in a PEM; if it is encrypted, by the passphrase that lies beside it, else the one of ``ask``.
+
+    Raises:
+        Refused: the passphrase is not that of the key.
+        UsageError: nobody tells the passphrase.
+        InvalidDocument: the file is no key.
+        MachineError: it cannot be read.
+    """
+    data = _bytes(path)
+    if not _is_encrypted(data):
+        return _key(path, data, b"")
+    beside = KeyFolder(path.parent).passphrase
+    if beside.exists():
+        return _key(path, data, _bytes(beside).strip())
+    if not ask:
+        raise UsageError(f"{path} is encrypted", hints=(_SAY,))
+    return _key(path, data, ask().encode())
+
+
+def _bytes(path: Path) -> bytes:
+    with explained(path, done="read"):
+        return path.read_bytes()
+
+
+def _is_encrypted(data: bytes) -> bool:
+    return data.startswith(b"-----BEGIN ENCRYPTED")
+
+
+def _key(path: Path, data: bytes, secret: bytes) -> CryptoSigner:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    from securesystemslib.signer import CryptoSigner
+
+    encrypted = _is_encrypted(data)
+    try:
+        key = load_pem_private_key(data, secret if encrypted else None)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        if encrypted and "password" in str(error).lower():
+            raise Refused(f"{path}: this is not the passphrase of the {path.stem} key", hints=(_SAY,)) from error
+        raise InvalidDocument(f"{path} is no private key in PEM: {error}") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise InvalidDocument(f"{path}: the {path.stem} key is not Ed25519")
+    return CryptoSigner(key)
 
 
 def _pem(key: CryptoSigner, secret: bytes | None) -> bytes:

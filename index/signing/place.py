@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ...catalog.errors import NotFoundError, Refused, VerificationError
 from ..blobs import write_whole
@@ -13,13 +13,14 @@ from .release import chunks
 from .roles import TIMESTAMP
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from ...catalog.values.digest import Digest
     from ...catalog.values.model import Artifact
 
-_FOLDERS = {"metadata", "targets", "blobs"}
+_DIGITS: Final = 64
+_FOLDERS: Final = {"metadata", "targets", "blobs"}
 
 
 class Place:
@@ -80,6 +81,15 @@ class Place:
         """Write a package document; raise ``MachineError`` where it cannot be."""
         self._write(self._target(path, sha256(data).hexdigest()), data)
 
+    def keep_targets(self, path: str, digests: Collection[str]) -> None:
+        """Remove what lies at ``path`` and is of none of these sha256; raise ``MachineError`` where it cannot be."""
+        folder, _, name = path.rpartition("/")
+        for file in (self.folder / "targets" / folder).glob(f"*.{name}"):
+            digest = file.name.removesuffix(f".{name}")
+            if len(digest) == _DIGITS and digest not in digests:
+                with explained(file, done="removed"):
+                    remove(file)
+
     def write_metadata(self, files: Mapping[str, bytes]) -> None:
         """Write files of metadata in their order; all but the last are on the disk before that is replaced."""
         *others, last = files
@@ -122,9 +132,34 @@ class Place:
             with explained(path, done="written"):
                 remove(partial)
 
-    def sweep(self, path: str) -> None:
-        """Remove what a writer that was killed has left half written: of metadata, and beside the document ``path``."""
-        for partial in (*self._metadata.glob(".*"), *self._target(path, "").parent.glob(".*")):
+    def blob(self, digest: Digest) -> bytes:
+        """Return a document that lies there as a blob.
+
+        Raises:
+            VerificationError: it was changed.
+            MachineError: it cannot be read.
+        """
+        path = self._blob(digest)
+        with explained(path, done="read"):
+            data = path.read_bytes()
+        if sha256(data).hexdigest() != digest.removeprefix("sha256:"):
+            raise VerificationError(f"{path} was changed: it has another digest than its name tells")
+        return data
+
+    def remove_blob(self, digest: Digest) -> int | None:
+        """Delete a blob; return how large it was, ``None`` where it was not there; raise ``MachineError``."""
+        path = self._blob(digest)
+        if not path.exists():
+            return None
+        with explained(path, done="removed"):
+            size = path.stat().st_size
+            remove(path)
+        return size
+
+    def sweep(self, paths: Iterable[str]) -> None:
+        """Remove what a writer that was killed left half written: of metadata, and beside documents at ``paths``."""
+        folders = {self._metadata, *(self._target(path, "").parent for path in paths)}
+        for partial in [each for folder in folders for each in folder.glob(".*")]:
             with explained(partial, done="removed"):
                 remove(partial)
 

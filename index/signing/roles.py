@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from ...catalog.errors import InvalidDocument, UsageError, VerificationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from securesystemslib.signer import CryptoSigner
@@ -61,13 +61,26 @@ class State(NamedTuple):
             raise InvalidDocument(f"the snapshot names no version of `{role}`") from None
 
 
+class Signing(NamedTuple):
+    """Who signs, and when."""
+
+    online: CryptoSigner
+    now: datetime
+    others: Mapping[str, Sequence[CryptoSigner]] = {}
+    """By role, who signs it in the place of the online key."""
+
+    def sign(self, role: str, signed: _Signed) -> bytes:
+        """Return the file of what a role says."""
+        return sign(signed, *self.others.get(role, (self.online,)))
+
+
 def make(keys: Keys, bins: int, now: datetime) -> dict[str, bytes]:
     """Return the files of an index without models by name, the timestamp last.
 
     Raises:
         UsageError: ``bins`` is no power of two from 2 to 4,096.
     """
-    from tuf.api.metadata import DelegatedRole, Delegations, MetaFile, Root, Snapshot, SuccinctRoles, Targets
+    from tuf.api.metadata import DelegatedRole, Delegations, MetaFile, Root, Snapshot, SuccinctRoles, Targets, Timestamp
 
     if bins not in _NUMBERS:
         raise UsageError(f"{bins} is no number of bins: a power of two from {_NUMBERS[0]} to {_NUMBERS[-1]}")
@@ -90,32 +103,49 @@ def make(keys: Keys, bins: int, now: datetime) -> dict[str, bytes]:
         meta={f"{name}.json": MetaFile(1) for name in ("targets", "models", *names)},
     )
     told = sign(snapshot, keys.online)
+    timestamp = Timestamp(expires=_expires("timestamp", now), snapshot_meta=MetaFile.from_data(1, told, ["sha256"]))
     return {
         "1.root.json": sign(root, keys.root),
         "1.targets.json": sign(targets, keys.targets),
         "1.models.json": sign(models, keys.online),
         **{f"1.{name}.json": one_bin for name in names},
         "1.snapshot.json": told,
-        TIMESTAMP: _timestamp(1, 1, told, keys.online, now),
+        TIMESTAMP: sign(timestamp, keys.online),
     }
 
 
-def change(state: State, role: str, signed: Targets, online: CryptoSigner, now: datetime) -> dict[str, bytes]:
-    """Return the files that make ``signed`` the next version of the bin ``role``, by name, the timestamp last."""
+def renew_root(root: Root, now: datetime, *keys: CryptoSigner) -> dict[str, bytes]:
+    """Return the file that makes ``root`` the next version of itself, by name, signed by each of ``keys``."""
+    root.version += 1
+    root.expires = _expires("root", now)
+    return {f"{root.version}.root.json": sign(root, *keys)}
+
+
+def change(state: State, changed: Mapping[str, Targets], signing: Signing) -> dict[str, bytes]:
+    """Return the files that make ``changed`` the next versions of its roles, by name, the timestamp last."""
     from tuf.api.metadata import MetaFile
 
-    signed.version = state.version(role) + 1
-    signed.expires = _expires(PREFIX, now)
     snapshot = state.snapshot
+    files: dict[str, bytes] = {}
+    for role, signed in changed.items():
+        signed.version = snapshot.meta[f"{role}.json"].version + 1 if f"{role}.json" in snapshot.meta else 1
+        signed.expires = _expires(role, signing.now)
+        snapshot.meta[f"{role}.json"] = MetaFile(signed.version)
+        files[f"{signed.version}.{role}.json"] = signing.sign(role, signed)
     snapshot.version += 1
-    snapshot.expires = _expires("snapshot", now)
-    snapshot.meta[f"{role}.json"] = MetaFile(signed.version)
-    told = sign(snapshot, online)
-    return {
-        f"{signed.version}.{role}.json": sign(signed, online),
-        f"{snapshot.version}.snapshot.json": told,
-        TIMESTAMP: _timestamp(state.timestamp.version + 1, snapshot.version, told, online, now),
-    }
+    snapshot.expires = _expires("snapshot", signing.now)
+    told = signing.sign("snapshot", snapshot)
+    files[f"{snapshot.version}.snapshot.json"] = told
+    state.timestamp.snapshot_meta = MetaFile.from_data(snapshot.version, told, ["sha256"])
+    return files | stamp(state, signing)
+
+
+def stamp(state: State, signing: Signing) -> dict[str, bytes]:
+    """Return the file that makes the next timestamp, of the same snapshot."""
+    timestamp = state.timestamp
+    timestamp.version += 1
+    timestamp.expires = _expires("timestamp", signing.now)
+    return {TIMESTAMP: signing.sign("timestamp", timestamp)}
 
 
 def target(path: str, data: bytes) -> TargetFile:
@@ -125,8 +155,8 @@ def target(path: str, data: bytes) -> TargetFile:
     return TargetFile.from_data(path, data, ["sha256"])
 
 
-def read(name: str, data: bytes, kind: type[_Signed], online: CryptoSigner | None = None) -> _Signed:
-    """Return what a file says; with ``online`` only where that key signed it.
+def read(name: str, data: bytes, kind: type[_Signed], signer: CryptoSigner | None = None) -> _Signed:
+    """Return what a file says; with ``signer`` only where that key signed it.
 
     Raises:
         InvalidDocument: it is no metadata of that kind.
@@ -142,13 +172,13 @@ def read(name: str, data: bytes, kind: type[_Signed], online: CryptoSigner | Non
         raise InvalidDocument(f"{name} is no TUF metadata: {error.__cause__ or error}") from error
     if not isinstance(metadata.signed, kind):
         raise InvalidDocument(f"{name} is of another role: {metadata.signed.type}")
-    if online:
-        key = online.public_key
+    if signer:
+        key = signer.public_key
         try:
             key.verify_signature(metadata.signatures[key.keyid], metadata.signed_bytes)
         except (KeyError, UnverifiedSignatureError) as error:
             raise VerificationError(
-                f"{name} was not signed by the online key that is here",
+                f"{name} was not signed by the key that is here",
                 hints=("these are the keys of another index, or somebody changed this one",),
             ) from error
     version = name.partition(".")[0]
@@ -157,13 +187,14 @@ def read(name: str, data: bytes, kind: type[_Signed], online: CryptoSigner | Non
     return metadata.signed
 
 
-def sign(signed: _Signed, key: CryptoSigner) -> bytes:
-    """Return the file of ``signed``, signed by ``key``."""
+def sign(signed: _Signed, *keys: CryptoSigner) -> bytes:
+    """Return the file of ``signed``, signed by each of ``keys``."""
     from tuf.api.metadata import Metadata
     from tuf.api.serialization.json import JSONSerializer
 
     metadata: Metadata[_Signed] = Metadata(signed)
-    metadata.sign(key)
+    for key in keys:
+        metadata.sign(key, append=True)
     return metadata.to_bytes(JSONSerializer(compact=True))
 
 
@@ -186,12 +217,33 @@ def load(read_file: Callable[[str], bytes], online: CryptoSigner | None = None) 
     return State(timestamp, snapshot, read(name, read_file(name), Targets, online))
 
 
-def _timestamp(version: int, snapshot: int, told: bytes, online: CryptoSigner, now: datetime) -> bytes:
-    from tuf.api.metadata import MetaFile, Timestamp
+def bins(state: State, read_file: Callable[[str], bytes]) -> list[Targets]:
+    """Return what every bin says, in their order. Raises what ``read`` raises."""
+    from tuf.api.metadata import Targets
 
-    named = MetaFile.from_data(snapshot, told, ["sha256"])
-    return sign(Timestamp(version=version, expires=_expires("timestamp", now), snapshot_meta=named), online)
+    names = [f"{state.version(role)}.{role}.json" for role in state.bins.get_roles()]
+    return [read(name, read_file(name), Targets) for name in names]
+
+
+def expiry(root: Root, state: State, read_file: Callable[[str], bytes]) -> dict[str, datetime]:
+    """Return when what each role signed expires, of all bins the first. Raises what ``read`` raises."""
+    from tuf.api.metadata import Targets
+
+    name = f"{state.version('targets')}.targets.json"
+    return {
+        "root": root.expires,
+        "targets": read(name, read_file(name), Targets).expires,
+        "models": state.models.expires,
+        PREFIX: min(each.expires for each in bins(state, read_file)),
+        "snapshot": state.snapshot.expires,
+        "timestamp": state.timestamp.expires,
+    }
 
 
 def _expires(role: str, now: datetime) -> datetime:
-    return now + timedelta(days=_DAYS[role])
+    return now + lifetime(role)
+
+
+def lifetime(role: str) -> timedelta:
+    """Return for how long what a role signs holds."""
+    return timedelta(days=_DAYS[role.partition("-")[0]])

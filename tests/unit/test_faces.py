@@ -225,10 +225,12 @@ def test_every_example_in_the_help_runs(
         run("pull", "inferry/digits")
     if path[:1] == ("index",):
         publish(here / "add")
-    if path in {("index", "add"), ("index", "status"), ("source", "add"), ("source", "remove")}:
+    if path in {("source", "add"), ("source", "remove")} or (path[:1] == ("index",) and path != ("index", "init")):
         run("index", "init", "site")
     if path == ("source", "remove"):
         run("source", "add", "site", "--root", "site/metadata/1.root.json")
+    if path[:1] == ("index",) and path[-1] not in {"init", "add"}:
+        run("index", "add", "site", "add")
     examples = re.findall(r"^ *(?:For example: )?inferry (\S.*?)(?:   .*)?$", told.stdout, re.MULTILINE)
     assert len(examples) == (5 if not path else 0 if path in GROUPS else 1)
     for example in examples:

@@ -77,7 +77,7 @@ def test_keys_that_are_there_are_taken(here: Path) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_somebody_at_a_terminal_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inferry.index.commands.index.at_a_terminal", lambda: True)
+    monkeypatch.setattr("inferry.index.commands.options.at_a_terminal", lambda: True)
     told = run("init", "site", "--keys", "keys", typed="hers\nher\nhers\nhers\n")
     assert "hers" not in told.output
     assert not Path("keys/passphrase").exists()

@@ -17,6 +17,7 @@ from inferry import Client
 from inferry.catalog.policy import POLICIES
 from inferry.catalog.settings import KEYS, Install, Origin
 from inferry.catalog.values.digest import Digest
+from inferry.catalog.values.document import Status
 from inferry.catalog.values.host import Access, Device, DeviceKind, Driver, DriverScheme, EpDevice, Excluded, Node, Os
 from inferry.catalog.values.model import Precision
 from inferry.catalog.values.package import Delivery
@@ -34,6 +35,7 @@ from inferry.runtime.commands.completion import SHELLS
 from inferry.runtime.providers import State
 from inferry.tests.answers import ANSWERS, FOLDER, profile
 from inferry.tests.catalogs import STOCK, host as machine, package
+from inferry.tests.indexes import ANSWERS as INDEX_ANSWERS, FAILURES as INDEX_FAILURES
 from inferry.tests.pages import REFERENCE, paths
 from inferry.tests.worlds import World, fill
 
@@ -57,6 +59,7 @@ WRONG: Final[Json] = [[[]]]
 """No leaf of any answer."""
 ENUMS: Final[dict[str, tuple[object, ...]]] = {
     "parts channel": CHANNELS,
+    "parts status": get_args(Status),
     "parts precision": get_args(Precision),
     "parts delivery": get_args(Delivery),
     "parts device_kind": get_args(DeviceKind),
@@ -209,10 +212,7 @@ FILLED: Final[dict[str, tuple[str, ...]]] = {
     "run what returns maps": ("run", "./maps.onnx", "--input", "x=random"),
     "providers": ("providers", "list"),
     "devices": ("devices",),
-    "index init": ("index", "init", "made"),
-    "index init with keys": ("index", "init", "made", "--keys", "keys", "--passphrase-file", "below.json"),
-    "index add": ("index", "add", "site", "adder", "--keys", "../home/keys"),
-    "index status": ("index", "status", "site"),
+    **INDEX_ANSWERS,
     "source add": ("source", "add", "site", "--root", "site/metadata/1.root.json", "--namespaces", "acme"),
     "source list": ("source", "list"),
     "source refresh": ("source", "refresh"),
@@ -326,10 +326,11 @@ FAILURES: Final = {
     "no such setting": (2, ("config", "get", "nosuch")),
     "unknown": (3, ("show", "inferry/digist")),
     "no such version": (3, ("pull", "inferry/digits@2")),
-    "no index": (3, ("index", "status", "adder")),
-    "an index already": (8, ("index", "init", "site")),
-    "a folder that is not empty": (8, ("index", "init", "adder")),
-    "not the files of the manifest": (5, ("index", "add", "site", "bent", "--keys", "../home/keys")),
+    **INDEX_FAILURES,
+    "a key of another index": (
+        8,
+        ("index", "sign", "site", "--keys", "../home/keys", "--key", "../home/keys/online.pem"),
+    ),
     "not pulled": (3, ("cache", "remove", "acme/nosuch")),
     "nothing fits": (4, ("run", "inferry/digits", "--precision", "int4")),
     "other bytes": (5, ("run", "./bent")),

@@ -4,86 +4,33 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
-from inferry import Client
 from inferry.catalog.errors import (
-    InvalidSettings,
     ModelNotFound,
     NetworkError,
     NotFoundError,
     NotInstalled,
     Refused,
-    UsageError,
     VerificationError,
     VersionNotFound,
 )
-from inferry.catalog.settings import Effective, Layer, parse_settings
+from inferry.catalog.settings import Effective
 from inferry.cli import inferry as group
 from inferry.index.client.sources import SourceList, Wish
 from inferry.index.client.transport import Transport
 from inferry.index.settings import Machine
 from inferry.tests.indexes import NOW, World, copied, empty_index
-from inferry.tests.servers import Answering, Served, serving
+from inferry.tests.servers import serving
 from inferry.tests.shelves import adds, publish
+from inferry.tests.sites import NAME, Site, hand_out, run
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
-
-    from inferry.catalog.values.source import SourceSpec
-
-NAME = "acme/add"
-
-
-class Site:
-    """An index behind a web server, and a user's home."""
-
-    def __init__(self, world: World, served: Served, home: Path) -> None:
-        self.world = world
-        self.served = served
-        self.home = home
-        self.url = f"{served.url}/"
-        self.machine = Machine(home.parent / "machine")
-
-    @property
-    def client(self) -> Client:
-        """A client that begins anew."""
-        return Client(home=self.home, machine=self.machine)
-
-    @property
-    def asked(self) -> list[str]:
-        """What the server was asked since this was told last."""
-        told = [each.path for each in self.served.asked]
-        self.served.asked.clear()
-        return told
-
-    def sources(self, settings: str = "") -> SourceList:
-        layer = Layer("machine policy", parse_settings(settings, where="policy.toml"), "policy.toml")
-        return SourceList(self.machine, lambda: Effective([layer]), self.home)
-
-    def add(self, **wish: Any) -> SourceSpec:
-        told: dict[str, Any] = {"url": self.url, "name": "site", "fingerprint": self.fingerprint} | wish
-        return self.sources().add(Wish(**told), Transport(wait=lambda _: None)).spec
-
-    @property
-    def fingerprint(self) -> str:
-        return self.world.repository.status(NOW).fingerprint
-
-    def publish(self, version: str, **more: Any) -> None:
-        self.world.repository.add(publish(self.world.model.parent / f"v{version}", version=version, **more), NOW)
-
-
-def hand_out(folder: Path, request: Answering) -> None:
-    """Answer with a file of a folder, as any web server does."""
-    path = folder / request.path.lstrip("/")
-    if path.is_file():
-        request.send(path.read_bytes())
-    else:
-        request.send(b"no such file", 404)
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +96,52 @@ def test_news_is_seen_by_who_pulls_and_by_nobody_else(site: Site) -> None:
     with pytest.raises(VersionNotFound) as caught:
         site.client.find(f"{NAME}@3")
     assert caught.value.hints()[0] == "there is acme/add@=1.1.0"
+
+
+def test_what_is_revoked_runs_no_more_once_that_is_known(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.add()
+    site.client.prepare([NAME])
+    assert adds(site.client)
+    site.mark("1.0.0", "revoked")
+    assert adds(site.client)
+    assert run(site, "source", "refresh").stdout == "site: 1 looked up, 1 revoked\n"
+    site.sources().remove("site")
+    monkeypatch.setenv("INFERRY_OFFLINE", "1")
+    for version in ("", "@=1.0.0"):
+        with pytest.raises(Refused, match=r"^acme/add@=1\.0\.0 was revoked by site: because$"):
+            site.client.load(NAME + version)
+        assert run(site, "run", NAME + version, "--input", "a=random").exit_code == 8
+
+
+def test_what_is_revoked_is_not_pulled(site: Site, tmp_path: Path) -> None:
+    site.add()
+    site.publish("1.1.0")
+    site.mark("1.1.0", "revoked")
+    assert site.client.prepare([NAME])[0].model == f"{NAME}@=1.0.0"
+    with pytest.raises(Refused, match=r"^acme/add@=1\.1\.0 was revoked: because$"):
+        site.client.prepare([f"{NAME}@=1.1.0"])
+    other = empty_index(tmp_path / "second")
+    other.repository.add(tmp_path / "v1.1.0", NOW)
+    root = other.site / "metadata/1.root.json"
+    site.sources().add(Wish(str(other.site), name="second", root=root, priority=1), Transport())
+    with pytest.raises(Refused, match=r"^acme/add@=1\.1\.0 was revoked by site: because$"):
+        site.client.prepare([NAME])
+
+
+def test_what_is_yanked_is_chosen_only_where_it_is_meant(site: Site) -> None:
+    site.add()
+    site.publish("1.1.0")
+    site.client.prepare([f"{NAME}@1.1"])
+    site.mark("1.1.0", "yanked")
+    assert adds(site.client, f"{NAME}@1.1")
+    assert site.client.prepare([NAME])[0].model == f"{NAME}@=1.0.0"
+    assert site.client.prepare([f"{NAME}@=1.1.0"])[0].model == f"{NAME}@=1.1.0"
+    site.mark("1.0.0", "yanked")
+    assert site.client.prepare([NAME])[0].model == f"{NAME}@=1.1.0"
+    shutil.rmtree(site.home / "data/models")
+    with pytest.raises(VersionNotFound, match="no stable release") as caught:
+        site.client.find(NAME)
+    assert caught.value.hints()[0] == "there is acme/add@=1.1.0, yanked: because"
 
 
 def test_a_folder_is_a_source_too(site: Site) -> None:
@@ -303,50 +296,6 @@ def test_setting_one_up_twice_changes_nothing(site: Site) -> None:
     assert file.read_bytes() == before
 
 
-WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
-    "no fingerprint, and nobody to ask": ({"fingerprint": None}, UsageError, "nobody says by which root"),
-    "another fingerprint": ({"fingerprint": "0" * 64}, VerificationError, "no root of this index has the fingerprint"),
-    "a fingerprint that is none": ({"fingerprint": "abc"}, UsageError, "fingerprint: it is not 64 lower-case"),
-    "a password": ({"url": "https://me:secret@models.example.org/"}, UsageError, "a user or a password"),
-    "a query": ({"url": "https://models.example.org/?token=1"}, UsageError, "is not the address of an index"),
-    "another scheme": ({"url": "ftp://models.example.org/"}, UsageError, "is not the address of an index"),
-    "a space": ({"url": "https://models.example.org/a b"}, UsageError, "a letter that no address has"),
-    "a port that is none": ({"url": "https://models.example.org:x/"}, UsageError, "is not the address of an index"),
-    "a name that is none": ({"name": "a/b"}, UsageError, "is no name for a source"),
-    "the name of the built-in one": ({"name": "built-in"}, UsageError, "is no name for a source"),
-    "a namespace that is none": ({"namespaces": ("a/b",)}, UsageError, r"namespaces\[0\]: `a/b`"),
-    "a folder without an index": ({"url": "."}, NotFoundError, "holds no index"),
-}
-
-
-@pytest.mark.parametrize(("wish", "kind", "words"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_with_one_is_told_and_nothing_is_set_up(
-    site: Site, wish: dict[str, Any], kind: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(site.world.model)
-    with pytest.raises(kind, match=words):
-        site.add(**wish)
-    assert not site.sources().all()
-
-
-def test_an_address_that_is_no_index_says_so(site: Site) -> None:
-    with pytest.raises(NotFoundError, match=r"/metadata/ holds no index") as caught:
-        site.add(url=f"{site.url}metadata/")
-    assert caught.value.hints() == ("give the address of the folder that holds `metadata`",)
-
-
-def test_a_file_that_is_wrong_is_named(site: Site) -> None:
-    site.add()
-    file = site.home / "config/sources.toml"
-    file.write_text(file.read_text(encoding="utf-8").replace("name = ", "nmae = "), encoding="utf-8")
-    with pytest.raises(InvalidSettings, match=r"sources\.toml: .*nmae"):
-        site.client.find(NAME)
-
-
-def run(site: Site, *arguments: str, input: str | None = None) -> Result:  # noqa: A002 - as click has it
-    return CliRunner(env={"INFERRY_HOME": str(site.home)}).invoke(group, arguments, prog_name="inferry", input=input)
-
-
 def test_commands_say_what_was_done(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     told = run(site, "source", "add", site.url, "--name", "site", "--fingerprint", site.fingerprint.upper())
     assert told.stdout == f"site  {site.url}\ntrusted by the root {site.fingerprint}\n"
@@ -364,7 +313,7 @@ def test_commands_say_what_was_done(site: Site, monkeypatch: pytest.MonkeyPatch)
 def test_who_gives_no_fingerprint_is_shown_it_and_asked(
     site: Site, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
 ) -> None:
-    monkeypatch.setattr("inferry.index.commands.index.at_a_terminal", lambda: True)
+    monkeypatch.setattr("inferry.index.commands.options.at_a_terminal", lambda: True)
     told = run(site, "source", "add", str(site.world.site), input=answer)
     assert told.exit_code == code
     assert site.fingerprint in told.stderr

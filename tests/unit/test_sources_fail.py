@@ -1,0 +1,72 @@
+"""What is wrong with a source, and what its answers are not allowed to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from inferry.catalog.errors import InvalidSettings, NotFoundError, UsageError, VerificationError
+from inferry.tests.indexes import NOW, World, copied, empty_index
+from inferry.tests.servers import serving
+from inferry.tests.sites import NAME, Site, hand_out
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """An index with one model."""
+    world = empty_index(tmp_path_factory.mktemp("an index"))
+    world.repository.add(world.model, NOW)
+    return world
+
+
+@pytest.fixture
+def site(made: World, tmp_path: Path) -> Generator[Site]:
+    """A copy of it behind a server; nobody has set it up."""
+    world = copied(made, tmp_path)
+    with serving(lambda request, _: hand_out(world.site, request)) as served:
+        yield Site(world, served, tmp_path / "home")
+
+
+WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "no fingerprint, and nobody to ask": ({"fingerprint": None}, UsageError, "nobody says by which root"),
+    "another fingerprint": ({"fingerprint": "0" * 64}, VerificationError, "no root of this index has the fingerprint"),
+    "a fingerprint that is none": ({"fingerprint": "abc"}, UsageError, "fingerprint: it is not 64 lower-case"),
+    "a password": ({"url": "https://me:secret@models.example.org/"}, UsageError, "a user or a password"),
+    "a query": ({"url": "https://models.example.org/?token=1"}, UsageError, "is not the address of an index"),
+    "another scheme": ({"url": "ftp://models.example.org/"}, UsageError, "is not the address of an index"),
+    "a space": ({"url": "https://models.example.org/a b"}, UsageError, "a letter that no address has"),
+    "a port that is none": ({"url": "https://models.example.org:x/"}, UsageError, "is not the address of an index"),
+    "a name that is none": ({"name": "a/b"}, UsageError, "is no name for a source"),
+    "the name of the built-in one": ({"name": "built-in"}, UsageError, "is no name for a source"),
+    "a namespace that is none": ({"namespaces": ("a/b",)}, UsageError, r"namespaces\[0\]: `a/b`"),
+    "a folder without an index": ({"url": "."}, NotFoundError, "holds no index"),
+}
+
+
+@pytest.mark.parametrize(("wish", "kind", "words"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_with_one_is_told_and_nothing_is_set_up(
+    site: Site, wish: dict[str, Any], kind: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(site.world.model)
+    with pytest.raises(kind, match=words):
+        site.add(**wish)
+    assert not site.sources().all()
+
+
+def test_an_address_that_is_no_index_says_so(site: Site) -> None:
+    with pytest.raises(NotFoundError, match=r"/metadata/ holds no index") as caught:
+        site.add(url=f"{site.url}metadata/")
+    assert caught.value.hints() == ("give the address of the folder that holds `metadata`",)
+
+
+def test_a_file_that_is_wrong_is_named(site: Site) -> None:
+    site.add()
+    file = site.home / "config/sources.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace("name = ", "nmae = "), encoding="utf-8")
+    with pytest.raises(InvalidSettings, match=r"sources\.toml: .*nmae"):
+        site.client.find(NAME)
