@@ -10,15 +10,17 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from .synonyms import KINDS, SAY_NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from .values.listing import Listed
     from .values.model import Release
 
+_Model = TypeVar("_Model", bound="Release | Listed")
 _FIELDS: Final = {"name": 4, "task": 2, "summary": 1}
 _EXACT: Final = 512
 _PREFIX: Final = 64
@@ -66,7 +68,7 @@ def terms(text: str) -> tuple[Term, ...]:
     return tuple(found)
 
 
-def search(query: str, releases: Sequence[Release]) -> list[Release]:
+def search(query: str, releases: Sequence[_Model]) -> list[_Model]:
     """Return those of ``releases`` that answer a query, best first; a query of no words finds all, by name."""
     scores = dict.fromkeys(range(len(releases)), 0)
     asked = [term for term in terms(query) if term.whole not in SAY_NOTHING]
@@ -143,7 +145,7 @@ def _near(word: str, told: str) -> bool:
     return len(told) >= len(word) - limit and distance(word, told, limit) <= limit
 
 
-def _fields(release: Release) -> list[_Told]:
+def _fields(release: Release | Listed) -> list[_Told]:
     return [_told(weight, getattr(release, field)) for field, weight in _FIELDS.items()]
 
 

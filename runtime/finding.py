@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
+from ..catalog.settings import forbids_network
 from ..catalog.values.match import Match
+from ..catalog.values.names import parse_request
 from ..catalog.values.plan import Subject
+from ..index.client.source import Asked
 from .plan import Pins, make_plan
 
 if TYPE_CHECKING:
@@ -13,7 +16,8 @@ if TYPE_CHECKING:
 
     from ..catalog.settings import Effective
     from ..catalog.values.host import Host
-    from ..index.client.library import Library
+    from ..catalog.values.model import Release
+    from ..index.client.library import Hit, Library
 
 
 class Filters(TypedDict, total=False):
@@ -48,11 +52,10 @@ def find(library: Library, query: str, host: Callable[[], Host], settings: Effec
         MachineError: a file cannot be read.
     """
     task, precision, licence = wanted.get("task"), wanted.get("precision"), wanted.get("license")
-    limit = wanted.get("max_bytes")
+    limit, forbidden = wanted.get("max_bytes"), forbids_network(settings)
     found = [
         (each, match)
-        for each in library.search(query, source=wanted.get("source"))
-        if each.release
+        for each in library.search(query, source=wanted.get("source"), offline=forbidden)
         for match in (Match.of(each.release, each.source),)
         if task in {None, match.task} and licence in {None, match.license}
         if (precision is None or precision in match.precisions) and (limit is None or match.size_bytes <= limit)
@@ -64,6 +67,14 @@ def find(library: Library, query: str, host: Callable[[], Host], settings: Effec
     return [
         match._replace(fits=True)
         for each, match in found
-        if each.release
-        and make_plan(Subject.of(each.release), machine, pins, elsewhere=False, settings=settings).here.best
+        if (release := _looked_up(library, each, settings, forbidden))
+        and make_plan(Subject.of(release), machine, pins, elsewhere=False, settings=settings).here.best
     ]
+
+
+def _looked_up(library: Library, hit: Hit, settings: Effective, forbidden: str) -> Release | None:
+    """Return the release that answers a query, asked for at its index if it is only listed."""
+    if hit.found:
+        return hit.found.release
+    asked = Asked(parse_request(hit.release.name), settings.channels, offline=forbidden)
+    return library.find(asked, source=hit.source).release

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from .listing import Listed
+
 if TYPE_CHECKING:
     from .model import Release
 
@@ -25,15 +27,19 @@ class Match(NamedTuple):
     summary: str
 
     @classmethod
-    def of(cls, release: Release, source: str, *, fits: bool | None = None) -> Match:
+    def of(cls, release: Release | Listed, source: str, *, fits: bool | None = None) -> Match:
         """Return a release of ``source`` as a match."""
+        if isinstance(release, Listed):
+            precisions, size = release.precisions, release.size_bytes
+        else:
+            precisions, size = tuple(each.precision for each in release.variants), release.variants[0].size_bytes
         return cls(
             name=release.name,
             version=release.version,
             task=release.task,
-            precisions=tuple(dict.fromkeys(variant.precision for variant in release.variants)),
+            precisions=tuple(dict.fromkeys(precisions)),
             license=release.license,
-            size_bytes=release.variants[0].size_bytes,
+            size_bytes=size,
             fits=fits,
             source=source,
             summary=release.summary,

@@ -9,13 +9,14 @@ from hashlib import sha256
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from ...catalog.errors import Error, InvalidDocument, StaleSource, VerificationError
+from ...catalog.errors import Error, InvalidDocument, NetworkError, StaleSource, VerificationError
 from ...catalog.releases import choose
 from ...catalog.values.document import ModelDocument
 from ...catalog.values.model import Release
 from .. import wire
 from ..blobs import write_whole
 from ..files import explained
+from ..listing import PATH as LISTING, decode_listing
 from .found import Found
 from .source import Unasked
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...catalog.values.document import ModelEntry
+    from ...catalog.values.listing import Listed
     from ...catalog.values.source import SourceSpec
     from .source import Asked
     from .transport import Transport
@@ -86,7 +88,7 @@ class IndexSource:
             if known is None:
                 raise Unasked(f"{asked.offline}: `{name}` was not looked up in the source {self.spec} before")
             return wire.decode(known, ModelDocument)
-        if self._asked_at is None or asked.anew or self._clock() - self._asked_at > _FRESH_S:
+        if self._is_old or asked.anew:
             self.refresh()
         data = self._trust.document(f"models/{name}.json", known)
         if data is None:
@@ -98,6 +100,36 @@ class IndexSource:
             self._keep(path, data)
         self._heard(document, self.name)
         return document
+
+    def listing(self, offline: str = "", *, alone: bool = True) -> tuple[Listed, ...]:
+        """Return what the index lists of each model; without the network, what it listed before.
+
+        Unless it is asked ``alone``, one that cannot be reached lists what it did before, with a warning.
+
+        Raises:
+            InvalidDocument: the listing is none.
+            Error: what ``Trust.document`` raises.
+        """
+        path = self.folder / "listing.json.gz"
+        known = path.read_bytes() if path.is_file() else None
+        if not (offline and self.spec.url.is_remote):
+            try:
+                if self._is_old:
+                    self.refresh()
+                data = self._trust.document(LISTING, known)
+            except NetworkError as error:
+                if alone:
+                    raise
+                warnings.warn(f"{error.message}; {self.name} lists what it did before", StaleSource, stacklevel=2)
+            else:
+                if data and data != known:
+                    self._keep(path, data)
+                known = data
+        return decode_listing(known).models if known else ()
+
+    @property
+    def _is_old(self) -> bool:
+        return self._asked_at is None or self._clock() - self._asked_at > _FRESH_S
 
     def refresh(self) -> None:
         """Ask the index what is new; raise what ``Trust.refresh`` raises."""

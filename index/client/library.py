@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...catalog.values.document import ModelDocument
-    from ...catalog.values.model import Variant
+    from ...catalog.values.listing import Listed
+    from ...catalog.values.model import Release, Variant
     from ...catalog.values.progress import Watch
     from ...catalog.values.source import SourceSpec
     from .found import Found
@@ -42,6 +43,16 @@ class Versions(NamedTuple):
     pulled: tuple[str, ...]
     sources: dict[str, tuple[str, ...]]
     """By the sources' names, in the order in which they are asked."""
+
+
+class Hit(NamedTuple):
+    """A model that answers a query."""
+
+    release: Release | Listed
+    """Its newest release, or what an index lists of that."""
+    source: str
+    found: Found | None = None
+    """Of an index it is not looked up yet."""
 
 
 class Refreshed(NamedTuple):
@@ -165,33 +176,45 @@ class Library:
         near = get_close_matches(name, self.names(), n=3)
         raise ModelNotFound(f"no source knows the model `{name}`", hints=[f"did you mean {match}?" for match in near])
 
-    def search(self, query: str, *, source: str | None = None) -> list[Found]:
+    def search(self, query: str, *, source: str | None = None, offline: str = "") -> list[Hit]:
         """Return the models that answer ``query``, best first; the first source that knows a name speaks for it.
 
         What was pulled is among them where no source that is asked knows it, by its newest release.
 
         Args:
             query: words, as ``catalog.words`` has them.
-            source: ask the source of this name alone, and of what was pulled only what came from it.
+            source: ask the source of this name or address alone, and of what was pulled only what came from it.
+            offline: what says that the network may not be used; empty where it may.
 
         Raises:
             NotFoundError: there is no such source, and nothing was pulled from one.
+            NetworkError: an index that is named cannot be asked; any other is passed over with a warning.
+            VerificationError: what an index says is not to be trusted.
             InvalidManifest: a source's manifest is wrong.
             MachineError: a file cannot be read.
         """
         from ...catalog.words import search
 
-        asked = [each for each in self.folders if source in {None, each.name}]
-        pulled = [each for each in self.pulled.all() if source in {None, each.source}]
-        if source is not None and not asked and not pulled:
+        there = [each for each in self.sources if source is None or _is_called(each, source)]
+        names = {each.name for each in there}
+        pulled = [each for each in self.pulled.all() if source is None or each.source in {source, *names}]
+        if not there and not pulled:
             raise NotFoundError(
                 f"there is no source `{source}`", hints=[f"there is {each.name}" for each in self.sources]
             )
-        told: dict[str, Found] = {}
-        for found in (*(each for one in asked for each in one.all()), *pulled):
+        told: dict[str, Hit] = {}
+        for folder in self.folders:
+            for found in folder.all() if folder in there else ():
+                if found.release:
+                    told.setdefault(found.release.name, Hit(found.release, folder.name, found))
+        for index in self.indexes:
+            for listed in index.listing(offline, alone=source is not None) if index in there else ():
+                if index in self.asked_for(listed.name):
+                    told.setdefault(listed.name, Hit(listed, index.name))
+        for found in pulled:
             if found.release:
-                told.setdefault(found.release.name, found)
-        return [told[each.name] for each in search(query, [each.release for each in told.values() if each.release])]
+                told.setdefault(found.release.name, Hit(found.release, found.source, found))
+        return [told[each.name] for each in search(query, [each.release for each in told.values()])]
 
     def refresh(self, words: Sequence[str] = ()) -> list[Refreshed]:
         """Ask indexes what is new of the models that were looked up in them, or pulled from them.
