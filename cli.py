@@ -42,6 +42,7 @@ SECTIONS: Final = {
         "doctor": ("runtime.commands.doctor", "Say what is wrong on this machine, and why the CPU."),
     },
     "Publish": {
+        "check": ("index.commands.check", "Show what a file or folder would be as a release."),
         "index": ("index.commands.index", "Make a signed index, and add models to it."),
     },
     "Settings": {
@@ -79,7 +80,8 @@ def _with_common(command: click.Command) -> click.Command:
     if isinstance(made, click.Group):
         made.commands = {name: _with_common(each) for name, each in made.commands.items()}
         return _version(made)
-    for option in _common:
+    taken = {flag for each in made.params for flag in each.opts}
+    for option in _common if "--version" not in taken else _common[:-1]:  # a release has one, too
         option(made)
     return made
 

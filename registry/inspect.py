@@ -61,8 +61,8 @@ class Inspected(NamedTuple):
         if self.weighed.precision:
             return self.weighed.precision
         told = [*(each.dtype for each in self.inputs), *(each.dtype for each in self.outputs)]
-        floating = [_FLOATING[each] for each in told if each in _FLOATING]
-        return floating[0] if floating else "fp32"
+        floating: list[Precision] = [*(_FLOATING[each] for each in told if each in _FLOATING), _FLOATING["float32"]]
+        return floating[0]
 
     @property
     def memory_bytes(self) -> int | None:

@@ -9,6 +9,7 @@ import click
 
 from ...catalog.values.answer import Answer
 from . import options
+from .flags import flags, path as path_of
 from .status import deprecate, revoke, unyank, yank
 from .upkeep import sign
 
@@ -50,19 +51,22 @@ def init(folder: Path, *, keys: Path | None, passphrase_file: Path | None) -> An
 
 @index.command()
 @options.folder
-@click.argument("model", metavar="FOLDER", type=click.Path(path_type=Path))
+@path_of
+@flags
 @options.keys
-def add(folder: Path, model: Path, *, keys: Path | None) -> Answer:
-    """Add the release in FOLDER, a manifest and the files that it names, to the index in DIR.
+def add(folder: Path, path: Path, *, keys: Path | None, **said: str | None) -> Answer:
+    """Add the release in FILE or FOLDER to the index in DIR.
 
-    Its files are copied where the manifest says that others may hand them on; a release that is there already changes
-    nothing.
+    An ONNX file needs --name, --version and --license; in a folder a manifest.toml may say them, and whatever its
+    files tell may be left out of it. The flags hold over it. Files are copied where others may hand them on: where the
+    manifest says so, or where there is none and --license does. A release that is there already changes nothing.
 
     For example: inferry index add site add
     """
+    from ..signing.compose import Flags
     from ..signing.repository import Repository
 
-    added = Repository(folder, keys).add(model, datetime.now(UTC))
+    added = Repository(folder, keys).add(path, datetime.now(UTC), Flags(**said))
     done = "added" if added.new else "is there already"
     return Answer(
         lines=(f"{added.name}@={added.version} {done}: serial {added.serial}",),

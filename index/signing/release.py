@@ -1,4 +1,4 @@
-"""A model's folder as it is published: every file verified, every large one with its piece list."""
+"""A release as it is published: its document, and every large file with its piece list."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
 import msgspec
 
-from ...catalog.errors import InvalidManifest, MachineError, ModelNotFound, Refused, VerificationError
-from ...catalog.manifest import read_manifest
+from ...catalog.errors import Refused, VerificationError
 from ...catalog.values.document import PIECE_BYTES, ModelEntry
 from ...catalog.values.model import Artifact
 from .. import wire
-from ..files import explained, hash_file
+from ..files import explained
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     from ...catalog.values.digest import Digest
     from ...catalog.values.link import Link
     from ...catalog.values.model import Release
+    from .compose import Composed
 
-MANIFEST: Final = "manifest.toml"
 _CHUNK: Final = 1024 * 1024
 
 
@@ -51,18 +50,18 @@ class Ready(NamedTuple):
         )
 
 
-def prepare(folder: Path) -> Ready:
-    """Return what is published of the model in ``folder``; nothing is written.
+def prepare(composed: Composed) -> Ready:
+    """Return what is published of a release; nothing is written.
 
     Raises:
-        ModelNotFound: the folder has no manifest.
-        InvalidManifest: its manifest is wrong.
-        VerificationError: a file is not the one that the manifest names.
         Refused: a file that may not be handed on lies nowhere else.
+        VerificationError: a file was changed since it was composed.
         InvalidDocument: what is written of it is larger than a document may be.
         MachineError: a file cannot be read.
+
+    And what ``Composed.checked`` raises.
     """
-    release = _read(folder / MANIFEST)
+    release, folder = composed.checked(), composed.folder
     artifacts = {each.path: each for variant in release.variants for each in release.files(variant)}
     links: dict[Digest, Link] = {}
     documents: dict[Digest, bytes] = {}
@@ -73,7 +72,8 @@ def prepare(folder: Path) -> Ready:
                 f" `{artifact.redistribution}`, and it has no locations",
                 hints=('write redistribution = "allowed" where its licence lets others hand it on',),
             )
-        if listed := _verified(folder / artifact.path, artifact):
+        if artifact.size_bytes > PIECE_BYTES:
+            listed = _pieces(folder / artifact.path, artifact)
             links[artifact.digest] = wire.link(listed)
             documents[links[artifact.digest].digest] = listed
     listed_release: Release = _with_pieces(release, links)
@@ -90,32 +90,12 @@ def chunks(path: Path) -> Generator[bytes]:
             yield chunk
 
 
-def _read(path: Path) -> Release:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise ModelNotFound(f"{path.parent} is no folder with a {path.name}") from error
-    except UnicodeDecodeError as error:
-        raise InvalidManifest(f"{path}: not UTF-8: {error}") from error
-    except OSError as error:
-        raise MachineError(f"{path} cannot be read: {error.strerror or error}") from error
-    return read_manifest(text, where=str(path))
-
-
-def _verified(path: Path, artifact: Artifact) -> bytes | None:
-    """Return the piece list of a large file; raise ``VerificationError`` where it is not the artifact."""
-    with explained(path, done="read"):
-        size = path.stat().st_size
-        if size == artifact.size_bytes and size <= PIECE_BYTES and hash_file(path) == artifact.digest:
-            return None
-    if size == artifact.size_bytes > PIECE_BYTES:
-        listed = wire.pieces(chunks(path))
-        if listed.artifact.digest == artifact.digest:
-            return wire.encode(listed)
-    raise VerificationError(
-        f"{path} is not the file that its manifest names: {artifact.size_bytes:,} bytes with {artifact.digest}",
-        hints=("write the digest and size of the file into the manifest, if it is the right one",),
-    )
+def _pieces(path: Path, artifact: Artifact) -> bytes:
+    """Return the piece list of a large file; raise ``VerificationError`` where it is no longer the artifact."""
+    listed = wire.pieces(chunks(path))
+    if listed.artifact.digest != artifact.digest:
+        raise VerificationError(f"{path} was changed while it was read")
+    return wire.encode(listed)
 
 
 def _with_pieces(value: Any, links: dict[Digest, Link]) -> Any:  # noqa: ANN401 - whatever a release holds

@@ -12,6 +12,7 @@ from ...catalog.values.document import ModelDocument
 from .. import wire
 from ..listing import PATH
 from . import roles
+from .compose import compose
 from .keys import KeyFolder, make_keys
 from .release import prepare
 from .site import Site, fingerprint
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from ...catalog.values.digest import Digest
     from ...catalog.values.names import ModelName
+    from .compose import Flags
     from .keys import Ask
     from .release import Ready
 
@@ -102,22 +104,24 @@ class Repository:
             site.place.write_metadata(files)
         return Made(fingerprint(files["1.root.json"]), held.folder, None if ask else held.passphrase)
 
-    def add(self, folder: Path, now: datetime) -> Added:
-        """Add the release in ``folder``, a manifest and its files; one that is there already changes nothing.
+    def add(self, path: Path, now: datetime, flags: Flags | None = None) -> Added:
+        """Add the release that ``path`` comes to, with ``flags``; one that is there already changes nothing.
 
         Of the metadata two bins, the model's and the listing's, the snapshot and the timestamp are signed anew. Until
         the last of them is replaced, all that was signed before is as it was.
 
         Raises:
-            NotFoundError: there is no index, no model in ``folder``, or no key.
-            InvalidManifest: the manifest is wrong.
+            NotFoundError: there is no index, no model at ``path``, or no key.
+            InvalidManifest: the manifest is wrong, or what the flags say.
+            InvalidModel: a file is no ONNX model.
+            LibraryMissing: a file must be looked into, and onnx is not here.
             VerificationError: a file is not the one that the manifest names, or the index was changed by others.
             Refused: the version is there with other content, a file may not be handed on, or the keys lie in the index.
             InvalidDocument: the documents of the model would be too large, or the index is damaged.
             MachineError: a file cannot be read or written, or another process signs for too long.
         """
         self._site.held().online()
-        ready = prepare(folder)
+        ready = prepare(compose(path, flags))
         name, version = ready.release.name, ready.release.version
         with self._site.changing() as draft:
             document = _with(draft.document(name), ready)

@@ -218,7 +218,8 @@ def test_every_example_in_the_help_runs(
     assert sorted(each.name for each in here.iterdir()) == ["model.onnx", "seven.png"]
     told = run(*path, "--help")
     assert told.exit_code == 0
-    assert run(*path, "--version").stdout == f"inferry {VERSION}\n"
+    if path not in {("check",), ("index", "add")}:  # there it is the release's
+        assert run(*path, "--version").stdout == f"inferry {VERSION}\n"
     # What one example pulls is no business of other tests.
     monkeypatch.setenv("INFERRY_HOME", str(tmp_path_factory.mktemp("home")))
     if path == ("cache", "remove"):

@@ -36,7 +36,7 @@ from inferry.runtime.providers import State
 from inferry.tests.answers import ANSWERS, FOLDER, profile
 from inferry.tests.catalogs import STOCK, host as machine, package
 from inferry.tests.indexes import ANSWERS as INDEX_ANSWERS, FAILURES as INDEX_FAILURES
-from inferry.tests.pages import REFERENCE, paths
+from inferry.tests.pages import REFERENCE, paths, schema
 from inferry.tests.worlds import World, fill
 
 if TYPE_CHECKING:
@@ -47,12 +47,15 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
 SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     file.stem: json.loads(file.read_text(encoding="utf-8")) for file in (REFERENCE / "schemas").iterdir()
 }
-REGISTRY: Final = Resource[Any].from_contents(SCHEMAS["parts"]) @ Registry[Any]()
+RELEASE: Final = Resource[Any].from_contents(json.loads(schema("Release")))
+REGISTRY: Final = (Resource[Any].from_contents(SCHEMAS["parts"]) @ Registry[Any]()).with_resource(
+    "documents/Release.json", RELEASE
+)
 CHECKS: Final = {name: Draft202012Validator(each, registry=REGISTRY) for name, each in SCHEMAS.items()}
 LEAVES: Final = [path for path in paths() if path not in {other[:-1] for other in paths() if other}]
 MAPS: Final = {"apis", "nodes", "opsets", "origins", "outputs", "sources"}
 """What holds keys that a model, a source or a machine names."""
-OPTIONAL: Final = {"labels"}
+OPTIONAL: Final = {"labels", "card", "graph", "redistribution"}
 FREE: Final = {"data"}
 """What may be of any type."""
 WRONG: Final[Json] = [[[]]]
@@ -190,7 +193,11 @@ EMPTY: Final = {
     "show of what was not pulled": ("show", "inferry/digits"),
 }
 """Of a home without models."""
+CHECK: Final = ("check", "model.onnx", "--name", "acme/log", "--version", "1.0.0", "--license", "MIT")
 FILLED: Final[dict[str, tuple[str, ...]]] = {
+    "check": CHECK,
+    "check a folder": ("check", "adder"),
+    "check and write": (*CHECK, "--write"),
     "search": ("search",),
     "search what fits": ("search", "adds", "--fits", "--limit", "1"),
     "show": ("show", "acme/add"),
@@ -292,6 +299,12 @@ def test_answers_while_models_are_used(world: World) -> None:
         holds("cache-list", answer("cache", "list"))
         holds("cache-remove", answer("cache", "remove", "acme/add"))
         holds("cache-gc", answer("cache", "gc"))
+
+
+@pytest.mark.usefixtures("world")
+def test_what_is_wrong_with_a_release_is_an_answer() -> None:
+    for path in ("noise.onnx", "bent"):
+        holds("check", answer("check", path, code=9))
 
 
 def test_damage_is_an_answer(world: World) -> None:

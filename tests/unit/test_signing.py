@@ -195,6 +195,11 @@ def no_manifest(model: Path) -> None:
     (model / "manifest.toml").unlink()
 
 
+def nothing(model: Path) -> None:
+    for each in model.iterdir():
+        each.unlink()
+
+
 def no_toml(model: Path) -> None:
     (model / "manifest.toml").write_bytes(b"name =")
 
@@ -215,7 +220,8 @@ BAD = [
     (bent, VerificationError, 5),
     (longer, VerificationError, 5),
     (gone, MachineError, 10),
-    (no_manifest, ModelNotFound, 3),
+    (no_manifest, InvalidManifest, 9),
+    (nothing, ModelNotFound, 3),
     (no_toml, InvalidManifest, 9),
     (no_text, InvalidManifest, 9),
     (may_not, Refused, 8),

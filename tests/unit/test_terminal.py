@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings, strategies as st
 
 from inferry.cli import inferry as group
+from inferry.index.client.source import BUILT_IN
 from inferry.runtime.terminal import Face, takes_colour, width_of
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ if sys.platform != "win32":
         "help": ("--help",),
         "search": ("search", "digit"),
         "show": ("show", "inferry/digits"),
+        "check": ("check", str(BUILT_IN / "inferry/digits")),
         "plan": ("plan", "inferry/digits", "--explain", "--host", str(CASES / "resolve/hybrid-laptop.json")),
         "error": ("plan", "inferry/digits", "--device", "a device whose name is", "--explian"),
         "long error": ("show", "inferry/digits@" + "1 or another, " * 10),

@@ -1,0 +1,29 @@
+"""What is said of a release on the command line, beside its manifest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
+_FLAGS: Final = (
+    ("--name", "NS/NAME", "What the model is called."),
+    ("--version", "V", "The version of the release, such as 1.0.0."),
+    ("--license", "ID", "Its licence, such as MIT. It says too that others may hand on what no manifest tells of."),
+    ("--summary", "TEXT", "One line; without it, made of name and task."),
+    ("--task", "TASK", "Such as image-classification; without it, other."),
+    ("--channel", "CHANNEL", "Whom it is for: stable, preview or test."),
+)
+path = click.argument("path", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
+
+
+def flags(function: _Function) -> _Function:
+    """Give a command the flags; they come to it as keywords, ``None`` where they are not given."""
+    for flag, metavar, words in reversed(_FLAGS):
+        function = click.option(flag, metavar=metavar, help=words)(function)
+    return function
