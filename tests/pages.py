@@ -110,13 +110,60 @@ def _classes(module: ModuleType) -> list[Described]:
     return found
 
 
+LEFT_OUT = """
+## What may be left out
+
+`inferry check` and `inferry index add` complete a manifest from its files, and hold against them what it says; where
+the two differ, the error names the field and both values. So these six lines are one:
+
+```toml
+name = "acme/add"
+version = "1.0.0"
+license = "MIT"
+summary = "Adds"
+task = "arithmetic"
+variants = [{ artifact = { path = "add.onnx", redistribution = "allowed" } }]
+```
+
+| field | where it is left out |
+| --- | --- |
+| `digest`, `size_bytes`, `media_type` of an artifact | those of its file |
+| `variants` | the folder's ONNX files by precision; `redistribution` is `unknown`, or with `--license` `allowed` |
+| `name` of a variant | its precision; where two have the same, the file's name without `.onnx` |
+| `precision` | by its weights, see below |
+| `graph` | read from the file; this takes no `onnx` |
+| `external_data` | the files that the ONNX file names, with its `redistribution`; they must lie beside it |
+| `inputs`, `outputs`; `dtype` and `shape` of one | the file's; a nameless axis is called `x_0` after its tensor |
+| `task` | `other` |
+| `summary` | name and task |
+
+A stated shape may be narrower than the file's: a length where the file has a free axis. A stated precision is wrong
+only where the weights say another, and neither is `mixed`. All that a file tells beside its graph is read with
+`onnx`: `pip install "inferry[publish]"`; a manifest that leaves nothing of it out needs none.
+
+Without a manifest a folder is a release whose variants are its ONNX files, which must take and return the same;
+`CARD.md` or `README.md` is its card, `LICENSE*` its licence's text. Name, version and licence then come from
+`--name`, `--version` and `--license`, and everything is `redistribution = "allowed"`: whoever names the licence of a
+file of their own hands it out. `inferry check --write` writes the whole manifest, never over one that is there.
+`run`, `show` and `pull` of a folder take whole manifests only.
+
+The **precision** is that of three quarters of the bytes of weights, else `mixed`; float64 counts as fp32, and what
+has no name of its own (float8, int2, 16 bits) as mixed. Weights are tensors of a floating type, or of whole numbers
+of 16 bits or fewer, but for scales and zero points. Weights that lie packed in bytes, as those of `MatMulNBits`, are
+of the bits that the operator says. Without weights it is that of the first floating input or output, else fp32. The
+number of **parameters** is that of the same weights. The estimate of **memory** is the size of all tensors, and the
+most that values take at once: nodes one after the other, each free axis of length 1, nothing of subgraphs; it is not
+known where a shape is not.
+"""
+
+
 def manifest() -> str:
     head = """# Manifests
 
 A release is a folder with a `manifest.toml` and the files that it names. What is unknown, missing or wrong in it is an
 error that names the field, such as `variants[0].artifact.digest`.
 """
-    return _tables(head, [*_classes(model)[::-1], *_classes(location), *_classes(picture)[::-1]])
+    return head + LEFT_OUT + _tables("", [*_classes(model)[::-1], *_classes(location), *_classes(picture)[::-1]])
 
 
 def documents() -> str:

@@ -112,6 +112,9 @@ def compose(path: Path, flags: Flags | None = None) -> Composed:
     data.setdefault("task", TASK)
     data.setdefault("summary", f"{data.get('name')} ({data['task']})")
     release, found = _converted(data, parts.problems)
+    if not text and (folder / MANIFEST).exists():
+        hint = f"the {MANIFEST} beside it was not read: name the folder for that"
+        found = [each._replace(hints=(hint,)) if each.field in _SAY else each for each in found]
     return Composed(where, folder, release, parts.inspected, (*parts.problems, *found), text)
 
 

@@ -38,7 +38,8 @@ def merge(data: Table, parts: Parts) -> None:
 
 def _ordered(data: Table, inspected: dict[str, Inspected]) -> list[tuple[str, Inspected]]:
     """Return the files in the order of the variants that they are."""
-    paths = [each["artifact"]["path"] for each in data["variants"] if is_table(each) and is_table(each.get("artifact"))]
+    artifacts = [each.get("artifact") for each in data["variants"] if is_table(each)]
+    paths = [str(each.get("path")) for each in artifacts if is_table(each)]
     return [(path, inspected[path]) for path in dict.fromkeys(paths) if path in inspected]
 
 

@@ -116,7 +116,7 @@ class Parts:
         if it:
             stated = variant.setdefault("precision", it.precision)
             told = it.weighed.precision
-            if told and stated != told and "mixed" not in {stated, told}:
+            if told and stated not in (told, "mixed") and told != "mixed":
                 self.disagree(f"{field}.precision", stated, told)
         if graph:
             self._state_graph(variant, graph, field)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copy
+import tomllib
+from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import tomlkit
 
 from inferry.catalog.errors import Error, InvalidManifest, InvalidModel, MachineError, ModelNotFound, VerificationError
 from inferry.catalog.values.digest import Digest
 from inferry.index.signing.compose import Flags, compose
 from inferry.tests.mine import HALF, MINE, SIX, folder, six
 from inferry.tests.models import add
-from inferry.tests.shelves import laid_beside
+from inferry.tests.shelves import laid_beside, publish
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -194,3 +198,49 @@ def test_what_no_release_comes_of(make: Callable[[Path], Path], error: type[Erro
     with pytest.raises(error) as raised:
         compose(make(tmp_path), MINE).checked()
     assert words in raised.value.message
+
+
+def test_a_manifest_beside_a_file_is_not_passed_over_in_silence(tmp_path: Path) -> None:
+    with pytest.raises(InvalidManifest) as raised:
+        compose(six(tmp_path) / "add.onnx", Flags(version="1.0.0")).checked()
+    assert raised.value.fields == ("name", "license")
+    assert raised.value.hints() == ("the manifest.toml beside it was not read: name the folder for that",)
+
+
+JUNK: list[Any] = [
+    *(7, -1, "", "x", [], {}, [[]], [{}], True, 1.5, "fp32", "../x", "add.onnx", {"path": 3}, ["n", 2]),
+    {"path": "add.onnx", "size_bytes": "x"},
+    [{"name": ["a"]}],
+    [{"artifact": {"path": "add.onnx"}, "name": [1]}],
+]
+
+
+def bent(data: Any, random: Random) -> None:
+    """Remove something of a document, or put in its place what does not belong there."""
+    places: list[tuple[Any, Any]] = []
+    left: list[Any] = [data]
+    while left:
+        at: Any = left.pop()
+        here: list[tuple[Any, Any]] = [(at, key) for key in (at if hasattr(at, "keys") else range(len(at)))]
+        places += here
+        left += [below for _, key in here if isinstance(below := at[key], dict | list)]
+    held, key = random.choice(places)
+    if random.random() < 0.2:
+        del held[key]
+    else:
+        held[key] = random.choice(JUNK)
+
+
+def test_whatever_a_manifest_holds_is_a_release_or_an_error_of_ours(tmp_path: Path) -> None:
+    full = tomllib.loads((publish(tmp_path, precisions=("fp32", "fp16")) / "manifest.toml").read_text("utf-8"))
+    folder(tmp_path, add_onnx=add())
+    random, wrong = Random(0), 0
+    for _ in range(300):
+        data = copy.deepcopy(random.choice([full, tomllib.loads(SIX)]))
+        bent(data, random)
+        (tmp_path / "manifest.toml").write_text(tomlkit.dumps(data), encoding="utf-8")
+        try:
+            compose(tmp_path).checked()
+        except Error:
+            wrong += 1
+    assert 100 < wrong < 300
