@@ -39,6 +39,7 @@ ANSWERS: Final[dict[str, tuple[str, ...]]] = {
     "index remove": ("index", "remove", "site", "acme/twice@1.0.0", *_HELD),
     "index remove a model": ("index", "remove", "site", "acme/twice", *_HELD),
     "index status of data": ("index", "status", "--data", "site"),
+    "index verify": ("index", "verify", "site"),
     "index unyank": ("index", "unyank", "acme/twice@1.0.0", "--data", "site", *_HELD),
 }
 """Commands that answer, where ``site`` is an index with ``acme/twice``, and ``adder`` a model."""
@@ -46,6 +47,7 @@ FAILURES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "no index": (3, ("index", "status", "adder")),
     "no index said": (2, ("index", "status")),
     "said twice": (2, ("index", "status", "site", "--data", "site")),
+    "nothing to verify": (3, ("index", "verify", "--data", "adder")),
     "nothing to remove": (3, ("index", "remove", "site", "acme/nosuch", *_HELD)),
     "no version": (2, ("index", "yank", "acme/twice", "--reason", "so", "--data", "site", *_HELD)),
     "no reason": (2, ("index", "revoke", "acme/twice@1.0.0", "--data", "site", *_HELD)),
