@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from ...catalog.errors import InvalidDocument, UsageError, VerificationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from securesystemslib.signer import CryptoSigner
@@ -30,6 +30,8 @@ _NUMBERS: Final = tuple(2**bits for bits in range(1, 13))
 """How many bins there can be."""
 PREFIX: Final = "bins"
 TIMESTAMP: Final = "timestamp.json"
+FULL: Final = 512
+"""How many documents bins hold on average before there are more of them: then a quarter of that."""
 _PATTERN: Final = "models/*/*"
 _ALL: Final = ("root", "timestamp", "snapshot", "targets")
 _DAYS: Final = {"root": 365, "targets": 365, "models": 90, PREFIX: 90, "snapshot": 30, "timestamp": 7}
@@ -146,6 +148,27 @@ def stamp(state: State, signing: Signing) -> dict[str, bytes]:
     timestamp.version += 1
     timestamp.expires = _expires("timestamp", signing.now)
     return {TIMESTAMP: signing.sign("timestamp", timestamp)}
+
+
+def more_bins(bins: SuccinctRoles, targets: int) -> SuccinctRoles | None:
+    """Return the delegation to more bins, for so many targets; ``None`` where those there are will do."""
+    from tuf.api.metadata import SuccinctRoles
+
+    if targets <= FULL * bins.number_of_bins or bins.number_of_bins == _NUMBERS[-1]:
+        return None
+    number = next((each for each in _NUMBERS if each * FULL >= 4 * targets), _NUMBERS[-1])
+    return SuccinctRoles(bins.keyids, bins.threshold, number.bit_length() - 1, bins.name_prefix)
+
+
+def spread(bins: SuccinctRoles, told: Iterable[Targets]) -> dict[str, Targets]:
+    """Return what each of ``bins`` tells, of what other bins ``told``."""
+    from tuf.api.metadata import Targets
+
+    made = {name: Targets() for name in bins.get_roles()}
+    for each in told:
+        for path, found in each.targets.items():
+            made[bins.get_role_for_target(path)].targets[path] = found
+    return made
 
 
 def target(path: str, data: bytes) -> TargetFile:
