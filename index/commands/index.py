@@ -11,7 +11,7 @@ from ...catalog.errors import VerificationError
 from ...catalog.values.answer import Answer
 from . import options
 from .status import deprecate, revoke, unyank, yank
-from .upkeep import sign
+from .upkeep import rotate, sign
 
 
 @click.group()
@@ -157,5 +157,5 @@ def verify(folder: Path | None, *, data: Path | None) -> Answer:
     )
 
 
-for _each in (sign, yank, unyank, deprecate, revoke):
+for _each in (sign, rotate, yank, unyank, deprecate, revoke):
     index.add_command(_each)

@@ -33,7 +33,8 @@ class Draft:
         self.state = state
         self.online = online
         self._changed: dict[str, Targets] = {}
-        self._signers: dict[str, Sequence[CryptoSigner]] = {}
+        self.signers: dict[str, Sequence[CryptoSigner]] = {}
+        """Who signs a role in the place of the online key."""
         self._targets: dict[str, bytes] = {}
         self._kept: dict[str, set[str]] = {}
         self._models = 0
@@ -57,7 +58,7 @@ class Draft:
         """Have the next version of a role signed, by the online key if by nobody else."""
         self._changed[name] = signed
         if signers:
-            self._signers[name] = signers
+            self.signers[name] = signers
 
     def document(self, name: ModelName) -> ModelDocument | None:
         """Return the package document of a model, if there is one. Raises as ``role``."""
@@ -108,7 +109,7 @@ class Draft:
         self.place.sweep(self._targets)
         for path, data in self._targets.items():
             self.place.write_target(path, data)
-        signing = roles.Signing(self.online, now, self._signers)
+        signing = roles.Signing(self.online, now, self.signers)
         files = roles.change(self.state, self._changed, signing) if snapshot else roles.stamp(self.state, signing)
         self.place.write_metadata(files)
         for path, kept in self._kept.items():

@@ -1,5 +1,7 @@
 """An index that grows gets more bins, and clients that knew it before follow."""
 
+# pyright: reportPrivateImportUsage=false
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
