@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import TypeVar
 
 import msgspec
 
 from .errors import InvalidManifest
 from .fields import Wrong, all_wrong, words, wrong
+from .toml import parse_toml
 from .values.canonical import from_text
 from .values.model import Release
 from .values.package import EpPackage
@@ -31,10 +31,7 @@ def read_package(text: str, *, where: str) -> EpPackage:
 
 
 def _read(text: str, kind: type[_Document], where: str) -> _Document:
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidManifest(f"{where}: {error}") from error
+    data = parse_toml(text, where=where, failure=InvalidManifest)
     try:
         return msgspec.convert(data, kind, dec_hook=from_text)
     except msgspec.ValidationError as error:

@@ -230,13 +230,9 @@ def parse_settings(text: str, *, where: str) -> Settings:
     Raises:
         InvalidSettings: the text is no TOML, or keys are unknown or wrong; ``fields`` names all of them.
     """
-    import tomllib
+    from .toml import parse_toml
 
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidSettings(f"{where}: {error}") from error
-    return _convert(data, text, where)
+    return _convert(parse_toml(text, where=where, failure=InvalidSettings), text, where)
 
 
 def from_registry(values: Mapping[str, object], *, where: str) -> Settings:

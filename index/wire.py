@@ -45,8 +45,7 @@ _PARTS: Final = (Variant, Build)
 def encode(document: _Document) -> bytes:
     """Return the bytes of a document; raise ``InvalidDocument`` where they are more than its kind may have."""
     data = canonical.encode(document)
-    _within_limit(len(data), type(document))
-    return data
+    return within_limit(data, type(document))
 
 
 def decode(data: bytes, kind: type[_Document]) -> _Document:
@@ -55,7 +54,7 @@ def decode(data: bytes, kind: type[_Document]) -> _Document:
     Raises:
         InvalidDocument: it is too large, not in the canonical form, or none of that kind.
     """
-    _within_limit(len(data), kind)
+    within_limit(data, kind)
     try:
         told = msgspec.json.decode(data)
         if msgspec.json.encode(told, order="sorted") != data:
@@ -120,9 +119,11 @@ def schemas() -> dict[str, Any]:
     return {kind.__name__: _open(msgspec.json.schema(kind, schema_hook=_schema)) for kind in LIMITS}
 
 
-def _within_limit(size: int, kind: type) -> None:
-    if size > LIMITS[kind]:
-        raise InvalidDocument(f"a {kind.__name__} may have {LIMITS[kind]:,} bytes, and this has {size:,}")
+def within_limit(data: bytes, kind: type) -> bytes:
+    """Return ``data``; raise ``InvalidDocument`` where it has more bytes than a document of that kind may."""
+    if len(data) > LIMITS[kind]:
+        raise InvalidDocument(f"a {kind.__name__} may have {LIMITS[kind]:,} bytes, and this has {len(data):,}")
+    return data
 
 
 def _schema(kind: type) -> dict[str, Any]:

@@ -39,6 +39,8 @@ ANSWERS: Final[dict[str, tuple[str, ...]]] = {
     "index remove": ("index", "remove", "site", "acme/twice@1.0.0", *_HELD),
     "index remove a model": ("index", "remove", "site", "acme/twice", *_HELD),
     "index status of data": ("index", "status", "--data", "site"),
+    "index rotate": ("index", "rotate", "site", "online", *_HELD),
+    "index verify": ("index", "verify", "site"),
     "index unyank": ("index", "unyank", "acme/twice@1.0.0", "--data", "site", *_HELD),
 }
 """Commands that answer, where ``site`` is an index with ``acme/twice``, and ``adder`` a model."""
@@ -46,6 +48,8 @@ FAILURES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "no index": (3, ("index", "status", "adder")),
     "no index said": (2, ("index", "status")),
     "said twice": (2, ("index", "status", "site", "--data", "site")),
+    "no such role": (2, ("index", "rotate", "site", "bins", *_HELD)),
+    "nothing to verify": (3, ("index", "verify", "--data", "adder")),
     "nothing to remove": (3, ("index", "remove", "site", "acme/nosuch", *_HELD)),
     "no version": (2, ("index", "yank", "acme/twice", "--reason", "so", "--data", "site", *_HELD)),
     "no reason": (2, ("index", "revoke", "acme/twice@1.0.0", "--data", "site", *_HELD)),
@@ -73,10 +77,10 @@ class World(NamedTuple):
         return Site(self.site, self.keys)
 
 
-def empty_index(root: Path) -> World:
+def empty_index(root: Path, bins: int = 16) -> World:
     """Make an empty index below ``root``, and a model of two variants beside it."""
     world = World(root / "site", root / "keys", publish(root / "model", precisions=("fp32", "fp16")))
-    world.repository.init(NOW, ask=lambda: PASSPHRASE)
+    world.repository.init(NOW, bins, lambda: PASSPHRASE)
     return world
 
 

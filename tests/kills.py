@@ -19,6 +19,10 @@ STAGES: dict[str, tuple[str, str]] = {
     "record of a model": ("inferry.index.client.pulled", "write_whole"),
     "collection": ("inferry.index.leases", "hold"),
     "removal": ("inferry.index.store", "remove"),
+    "document": ("inferry.index.client.indexed", "write_whole"),
+    "blob of an index": ("inferry.index.signing.place", "replace"),
+    "file of an index": ("inferry.index.signing.place", "write_whole"),
+    "folder of an index": ("inferry.index.signing.place", "sync_folder"),
 }
 """The functions at which a process stops, by what they do."""
 _HERE = """

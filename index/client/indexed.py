@@ -174,20 +174,23 @@ class IndexSource:
 
     def _release(self, document: ModelDocument, entry: ModelEntry, asked: Asked) -> Release:
         path = self.folder / "releases" / f"{entry.digest.removeprefix('sha256:')}.json"
+        release: Release | None = None
         if path.is_file():
             with suppress(VerificationError):  # it was damaged, and comes again
-                return wire.follow(entry.document, path.read_bytes(), Release)
-        if self._is_beyond(asked):
-            raise Unasked(
-                f"{asked.offline}: {document.name}@={entry.version} was not looked up in the source {self.spec} before"
-            )
-        data = self._trust.blob(wire.blob_path(entry.digest), entry.document.size_bytes)
-        release = wire.follow(entry.document, data, Release)
+                release = wire.follow(entry.document, path.read_bytes(), Release)
+        if release is None:
+            if self._is_beyond(asked):
+                raise Unasked(
+                    f"{asked.offline}: {document.name}@={entry.version} was not looked up in the source {self.spec}"
+                    " before"
+                )
+            data = self._trust.blob(wire.blob_path(entry.digest), entry.document.size_bytes)
+            release = wire.follow(entry.document, data, Release)
+            self._keep(path, data)
         if (release.name, release.version) != (document.name, entry.version):
             raise VerificationError(
                 f"{self.spec}: what lies at {document.name}@={entry.version} is {release.name}@={release.version}"
             )
-        self._keep(path, data)
         return release
 
     @staticmethod

@@ -175,16 +175,19 @@ class SourceList:
             write_whole(file, _toml(made), durably=True)
 
 
-def _read(file: Path) -> Sources:
-    import tomllib
+def read_sources(text: str, *, where: str) -> Sources:
+    """Return the sources that the TOML in ``text`` sets up; raise ``InvalidSettings`` where it is wrong."""
+    from ...catalog.toml import parse_toml
 
-    text = read_text(file)
-    if text is None:
-        return Sources()
     try:
-        return msgspec.convert(tomllib.loads(text), Sources, dec_hook=_from_text)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise InvalidSettings(f"{file}: {error}") from error
+        return msgspec.convert(parse_toml(text, where=where, failure=InvalidSettings), Sources, dec_hook=_from_text)
+    except msgspec.ValidationError as error:
+        raise InvalidSettings(f"{where}: {error}") from error
+
+
+def _read(file: Path) -> Sources:
+    text = read_text(file)
+    return Sources() if text is None else read_sources(text, where=str(file))
 
 
 def _from_text(kind: type, value: Any) -> Any:  # noqa: ANN401 - msgspec's signature of a dec_hook

@@ -28,6 +28,7 @@ _TIMEOUT_S: Final = (10, 60)
 """To connect; and between two bytes."""
 _DOCUMENT_S: Final = 120
 """How long a document may take to come, of which a server may send a byte now and then."""
+_now = time.monotonic
 _PLAIN: Final = frozenset({"identity"})
 _PACKED: Final = frozenset({"identity", "gzip"})
 _AGAIN: Final = frozenset({408, 429, 502, 503, 504})
@@ -227,13 +228,14 @@ def _whole(response: requests.Response, url: str, limit_bytes: int) -> bytes:
 
     packed = response.headers.get("Content-Encoding") == "gzip"
     unpack = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    end, data = time.monotonic() + _DOCUMENT_S, bytearray()
+    end, data = _now() + _DOCUMENT_S, bytearray()
     try:
-        for chunk in response.raw.stream(_PIECE, decode_content=False):
+        # What has come, however little: `stream` waits until a piece is whole.
+        while chunk := response.raw.read1(_PIECE, decode_content=False):
             data += unpack.decompress(chunk, limit_bytes + 1 - len(data)) if packed else chunk
             if len(data) > limit_bytes:
                 raise VerificationError(f"{plain(url)}: it sends more than the {limit_bytes:,} bytes that it may have")
-            if time.monotonic() > end:
+            if _now() > end:
                 raise NetworkError(f"{plain(url)}: it is too slow: {len(data):,} bytes in {_DOCUMENT_S} s")
     except (HTTPError, OSError) as error:
         raise _AgainError(f"the connection was cut: {error}") from error

@@ -18,7 +18,7 @@ from tuf.api.exceptions import (
 )
 from tuf.ngclient import FetcherInterface, Updater
 
-from ...catalog.errors import Error, MachineError, NetworkError, NotFoundError, VerificationError
+from ...catalog.errors import MachineError, NetworkError, NotFoundError, VerificationError
 from ..blobs import write_whole
 from ..files import explained, local
 from ..locks import hold
@@ -111,7 +111,7 @@ class Trust:
                 of its roots has the fingerprint that is pinned.
             MachineError: the folder cannot be used, or another process holds it.
         """
-        with self._held(), self._told():
+        with self._held(), told(self._spec):
             self._updater = None
             self._updater = self._refreshed()
 
@@ -120,22 +120,22 @@ class Trust:
 
         Raises what ``refresh`` raises.
         """
-        with self._held(), self._told():
+        with self._held(), told(self._spec):
             updater = self._updater = self._updater or self._refreshed()
-            told = updater.get_targetinfo(path)
-            if told is None:
+            found = updater.get_targetinfo(path)
+            if found is None:
                 return None
-            digest = told.hashes["sha256"]
+            digest = found.hashes["sha256"]
             if known is not None and sha256(known).hexdigest() == digest:
                 return known
             folder, _, name = path.rpartition("/")
-            data = self._fetcher.download_bytes(f"{self._spec.url}targets/{folder}/{digest}.{name}", told.length)
-            told.verify_length_and_hashes(data)
+            data = self._fetcher.download_bytes(f"{self._spec.url}targets/{folder}/{digest}.{name}", found.length)
+            found.verify_length_and_hashes(data)
             return data
 
     def blob(self, address: str, size_bytes: int) -> bytes:
         """Return what lies at an address within the index; nobody has verified it. Raises as ``refresh``."""
-        with self._told():
+        with told(self._spec):
             return self._fetcher.download_bytes(f"{self._spec.url}{address}", size_bytes)
 
     def _refreshed(self) -> _Updater:
@@ -143,11 +143,10 @@ class Trust:
         with explained(metadata, done="written"):
             metadata.mkdir(parents=True, exist_ok=True)
         url = self._spec.url
-        updater = _Updater(str(metadata), f"{url}metadata/", None, None, self._fetcher, bootstrap=self._root())
-        if self._spec.freshness == "warn":
-            updater.take_expired()
+        stale = self._spec.freshness == "warn"
+        updater = open_updater(metadata, f"{url}metadata/", self._fetcher, self._root(), stale=stale)
         updater.refresh()
-        self.expired = tuple(updater.expired(datetime.now(UTC))) if self._spec.freshness == "warn" else ()
+        self.expired = tuple(updater.expired(datetime.now(UTC))) if stale else ()
         return updater
 
     def pin(self, root: bytes) -> None:
@@ -177,26 +176,38 @@ class Trust:
         finally:
             os.close(descriptor)
 
-    @contextmanager
-    def _told(self) -> Generator[None]:
-        """Turn what TUF's client raises into errors of this program."""
-        try:
-            yield
-        except Error:
-            raise
-        except ExpiredMetadataError as error:
-            raise VerificationError(
-                f"{self._spec}: what it says has expired: {error}: it may hold back what is new",
-                hints=("whoever owns it runs `inferry index sign`", "--freshness warn takes it with a warning"),
-            ) from error
-        except DownloadHTTPError as error:
-            raise NetworkError(f"{self._spec}: {error}", status=error.status_code) from error
-        except LengthOrHashMismatchError as error:
-            raise VerificationError(f"{self._spec}: what came is not what its signed metadata name: {error}") from error
-        except (RepositoryError, DownloadError) as error:
-            raise VerificationError(f"{self._spec} is not trusted: {error}") from error
-        except OSError as error:
-            raise MachineError(f"{self._folder} cannot be used: {error.strerror or error}") from error
+
+def open_updater(folder: Path, url: str, fetcher: Fetcher, root: bytes, *, stale: bool = False) -> _Updater:
+    """Return TUF's client, which keeps what it trusts in ``folder``; ``stale`` takes what has expired, too.
+
+    Raises:
+        RepositoryError: the root is none.
+        OSError: the folder cannot be used.
+    """
+    updater = _Updater(str(folder), url, None, None, fetcher, bootstrap=root)
+    if stale:
+        updater.take_expired()
+    return updater
+
+
+@contextmanager
+def told(what: object) -> Generator[None]:
+    """Turn what TUF's client raises of an index into errors of this program; ``what`` is the index, for people."""
+    try:
+        yield
+    except ExpiredMetadataError as error:
+        raise VerificationError(
+            f"{what}: what it says has expired: {error}: it may hold back what is new",
+            hints=("whoever owns it runs `inferry index sign`", "--freshness warn takes it with a warning"),
+        ) from error
+    except DownloadHTTPError as error:
+        raise NetworkError(f"{what}: {error}", status=error.status_code) from error
+    except LengthOrHashMismatchError as error:
+        raise VerificationError(f"{what}: what came is not what its signed metadata name: {error}") from error
+    except (RepositoryError, DownloadError) as error:
+        raise VerificationError(f"{what} is not trusted: {error}") from error
+    except OSError as error:
+        raise MachineError(f"what is known of {what} cannot be used: {error.strerror or error}") from error
 
 
 def roots(fetcher: Fetcher, url: SourceUrl) -> Iterator[bytes]:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
+from ...catalog.errors import VerificationError
 from ...catalog.values.answer import Answer
 from . import options
 from .flags import flags, path as path_of
 from .status import deprecate, revoke, unyank, yank
-from .upkeep import sign
+from .upkeep import rotate, sign
 
 
 @click.group()
@@ -129,5 +130,36 @@ def status(folder: Path | None, *, data: Path | None) -> Answer:
     )
 
 
-for _each in (sign, yank, unyank, deprecate, revoke):
+@index.command()
+@options.folder_or
+@options.data_or
+def verify(folder: Path | None, *, data: Path | None) -> Answer:
+    """Check the index in DIR as a client would, and more: signatures, versions, expiry, every document and file.
+
+    No key is needed, and nothing is changed. The exit code is 5 where something is wrong.
+
+    For example: inferry index verify site
+    """
+    from ..signing.checking import check
+
+    found = check(options.either(folder, data), datetime.now(UTC))
+    wrong = f"{len(found.problems)} wrong" if found.problems else "all as it was signed"
+    return Answer(
+        lines=(
+            *(f"{each.file}: {each.message}" for each in found.problems),
+            f"{found.models:,} models, {found.files:,} files: {wrong}",
+        ),
+        document={
+            "models": found.models,
+            "files": found.files,
+            "problems": [each._asdict() for each in found.problems],
+            "unnamed": list(found.unnamed),
+        },
+        notes=tuple(f"{each}: nothing names it" for each in found.unnamed),
+        code=VerificationError.exit_code if found.problems else 0,
+        told="words",
+    )
+
+
+for _each in (sign, rotate, yank, unyank, deprecate, revoke):
     index.add_command(_each)

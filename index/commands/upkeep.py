@@ -1,14 +1,20 @@
-"""``inferry index sign``: what keeps an index alive once it is made."""
+"""``inferry index sign`` and ``rotate``: what keeps an index alive once it is made."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ...catalog.values.answer import Answer
 from . import options
+
+if TYPE_CHECKING:
+    from ..signing.rotation import Rotated
+
+_ROLES = ("root", "targets", "online")
 
 
 @click.command()
@@ -41,5 +47,29 @@ def sign(folder: Path, *, keys: Path | None, key: Path | None, passphrase_file: 
             f"{role} expires {options.day(end)}: inferry index sign {folder} --key {role}.pem renews it"
             for role, end in it.soon.items()
         ),
+        told="words",
+    )
+
+
+@click.command()
+@options.folder
+@click.argument("role", type=click.Choice(_ROLES))
+@options.keys
+@options.passphrase_file
+def rotate(folder: Path, role: Rotated, *, keys: Path | None, passphrase_file: Path | None) -> Answer:
+    """Replace the key of ROLE, root, targets or online, in the index in DIR by a new one.
+
+    Whoever knows an older root follows. What was interrupted is gone on with when the same is asked for again. The key
+    of root is needed; for online that of targets too; for targets the online one.
+
+    For example: inferry index rotate site online
+    """
+    from ..signing.rotation import rotate as turn
+    from ..signing.site import Site
+
+    it = turn(Site(folder, keys), role, datetime.now(UTC), options.ask(passphrase_file))
+    return Answer(
+        lines=(f"new {it.role} key: serial {it.serial}, fingerprint {it.fingerprint}",),
+        document=it._asdict(),
         told="words",
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from ...catalog.errors import InvalidManifest, MachineError, ModelNotFound
 from ...catalog.fields import Wrong, all_wrong, words, wrong
+from ...catalog.toml import parse_toml
 from ...catalog.values.canonical import from_text
 from ...catalog.values.model import Release
 from .faces import merge
@@ -98,7 +98,8 @@ def compose(path: Path, flags: Flags | None = None) -> Composed:
     where, files = _found(path)
     folder = path if path.is_dir() else path.parent
     text = _text(where) if where.suffix == ".toml" else ""
-    data = _parsed(text, where) | {key: value for key, value in flags._asdict().items() if value is not None}
+    said = parse_toml(text, where=str(where), failure=InvalidManifest)
+    data = said | {key: value for key, value in flags._asdict().items() if value is not None}
     # Who names the licence of a file of theirs hands it out; what a manifest says of its files stays as it is.
     parts = Parts(folder, "allowed" if not text or flags.license else "unknown")
     if flags.license:
@@ -144,13 +145,6 @@ def _text(path: Path) -> str:
         raise InvalidManifest(f"{path}: not UTF-8: {error}") from error
     except OSError as error:
         raise MachineError(f"{path} cannot be read: {error.strerror or error}") from error
-
-
-def _parsed(text: str, where: Path) -> Table:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidManifest(f"{where}: {error}") from error
 
 
 def _licence(said: str, problems: list[Problem]) -> str:

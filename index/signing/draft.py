@@ -33,9 +33,11 @@ class Draft:
         self.state = state
         self.online = online
         self._changed: dict[str, Targets] = {}
-        self._signers: dict[str, Sequence[CryptoSigner]] = {}
+        self.signers: dict[str, Sequence[CryptoSigner]] = {}
+        """Who signs a role in the place of the online key."""
         self._targets: dict[str, bytes] = {}
         self._kept: dict[str, set[str]] = {}
+        self._models = 0
 
     def role(self, name: str, *signers: CryptoSigner) -> Targets:
         """Return what a role says; only where the first of ``signers``, without one the online key, signed it.
@@ -56,7 +58,7 @@ class Draft:
         """Have the next version of a role signed, by the online key if by nobody else."""
         self._changed[name] = signed
         if signers:
-            self._signers[name] = signers
+            self.signers[name] = signers
 
     def document(self, name: ModelName) -> ModelDocument | None:
         """Return the package document of a model, if there is one. Raises as ``role``."""
@@ -80,7 +82,7 @@ class Draft:
         self._put(path, wire.encode(document))
         if not earlier:
             self._kept[path] &= {roles.target(path, self._targets[path]).hashes["sha256"]}
-        self._put(PATH, encode_listing(with_model(self.listing(), document.name, document)))
+        self._list(document.name, document)
 
     def drop(self, name: ModelName) -> None:
         """Have a model's package document taken out, and what the listing tells of it. Raises as ``put``."""
@@ -90,7 +92,7 @@ class Draft:
         del signed.targets[path]
         self._kept[path] = set()
         self.sign(role, signed)
-        self._put(PATH, encode_listing(with_model(self.listing(), name, None)))
+        self._list(name, None)
 
     def listing(self) -> Listing:
         """Return the listing of all models. Raises as ``role``."""
@@ -103,15 +105,34 @@ class Draft:
         Without ``snapshot`` the timestamp alone is signed anew. Of each document that was changed the one before stays,
         for clients that are on the way, and no other. Raises ``MachineError`` where a file cannot be written.
         """
+        self._grow()
         self.place.sweep(self._targets)
         for path, data in self._targets.items():
             self.place.write_target(path, data)
-        signing = roles.Signing(self.online, now, self._signers)
+        signing = roles.Signing(self.online, now, self.signers)
         files = roles.change(self.state, self._changed, signing) if snapshot else roles.stamp(self.state, signing)
         self.place.write_metadata(files)
         for path, kept in self._kept.items():
             self.place.keep_targets(path, kept)
         return self.state.timestamp.version
+
+    def _list(self, name: ModelName, document: ModelDocument | None) -> None:
+        listing = with_model(self.listing(), name, document)
+        self._models = len(listing.models)
+        self._put(PATH, encode_listing(listing))
+
+    def _grow(self) -> None:
+        """Spread what the bins tell over more of them, where they have become too full."""
+        before = self.state.bins
+        if not (after := roles.more_bins(before, self._models)):
+            return
+        told = [self.role(name) for name in before.get_roles()]
+        for name in before.get_roles():
+            self._changed.pop(name, None)
+        delegations = self.state.models.delegations
+        assert delegations  # noqa: S101 - its bins were just read
+        delegations.succinct_roles = after
+        self._changed |= {**roles.spread(after, told), "models": self.state.models}
 
     def _put(self, path: str, data: bytes) -> None:
         name = self.state.bins.get_role_for_target(path)

@@ -13,7 +13,7 @@ import stat
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ...catalog.errors import InvalidDocument, MachineError, NotFoundError, Refused, UsageError
-from ..files import explained, remove, replace
+from ..files import explained, remove, replace, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Ask: TypeAlias = "Callable[[], str]"
 """Returns the passphrase of the offline keys."""
 ONLINE: Final = "online"
+_WHERE: Final = "say with --keys in which folder the keys of this index are"
 _SAY: Final = "--passphrase-file names the file that holds it"
 
 
@@ -67,7 +68,7 @@ class KeyFolder:
         secret = self._secret(ask)
         held: list[CryptoSigner] = []
         for role, key in zip(Keys._fields, made, strict=True):
-            path = self._path(role)
+            path = self.path(role)
             if path.exists():
                 held.append(self._read(role, secret))
             else:
@@ -80,15 +81,51 @@ class KeyFolder:
 
         Raises:
             NotFoundError: it is not there.
+            Refused: its rotation was interrupted.
             InvalidDocument: its file is no key.
             MachineError: its file cannot be read.
         """
-        if not self._path(ONLINE).exists():
+        if not self.path(ONLINE).exists():
             raise NotFoundError(
-                f"{self._path(ONLINE)} is not there: without it nothing can be signed",
-                hints=("say with --keys in which folder the keys of this index are",),
+                f"{self.path(ONLINE)} is not there: without it nothing can be signed",
+                hints=(_WHERE,),
+            )
+        if self._old(ONLINE):
+            raise Refused(
+                f"the online key in {self.folder} was being replaced, and that was interrupted",
+                hints=("inferry index rotate DIR online goes on with it",),
             )
         return self._read(ONLINE, b"")
+
+    def turn(self, role: str, version: int, ask: Ask | None) -> tuple[CryptoSigner, CryptoSigner]:
+        """Return the old key of a role and the new one, both of which are there now.
+
+        The old one lies beside as ``ROLE-old-VERSION.pem`` until it is forgotten; what was interrupted is gone on with.
+        Raises what ``read_key`` does, and ``NotFoundError`` where there is no key.
+        """
+        from securesystemslib.signer import CryptoSigner
+
+        path = self.path(role)
+        if not path.exists():
+            raise NotFoundError(f"{path} is not there: it is needed to replace it", hints=(_WHERE,))
+        held = read_key(path, ask)
+        if not (beside := self._old(role)):
+            beside = self.path(f"{role}-old-{version}")
+            _write_privately(beside, _bytes(path))
+        old = read_key(beside, ask)
+        if held.public_key.keyid == old.public_key.keyid:
+            held = CryptoSigner.generate_ed25519()
+            _write_privately(path, _pem(held, None if role == ONLINE else _secret_of(path, ask)))
+        return old, held
+
+    def forget(self, role: str) -> None:
+        """Remove the old key of a role, if there is one; raise ``MachineError`` where it cannot be."""
+        if beside := self._old(role):
+            with explained(beside, done="removed"):
+                remove(beside)
+
+    def _old(self, role: str) -> Path | None:
+        return next(self.folder.glob(f"{role}-old-*.pem"), None)
 
     def _secret(self, ask: Ask | None) -> bytes:
         if ask:
@@ -102,12 +139,13 @@ class KeyFolder:
         return _bytes(self.passphrase).strip()
 
     def _read(self, role: str, secret: bytes) -> CryptoSigner:
-        path = self._path(role)
+        path = self.path(role)
         if _is_encrypted(data := _bytes(path)) is (role == ONLINE):
             raise InvalidDocument(f"{path}: the {role} key is {'not ' * (role != ONLINE)}encrypted")
         return _key(path, data, secret)
 
-    def _path(self, role: str) -> Path:
+    def path(self, role: str) -> Path:
+        """Return where the key of a role lies."""
         return self.folder / f"{role}.pem"
 
 
@@ -123,12 +161,16 @@ def read_key(path: Path, ask: Ask | None = None) -> CryptoSigner:
     data = _bytes(path)
     if not _is_encrypted(data):
         return _key(path, data, b"")
+    return _key(path, data, _secret_of(path, ask))
+
+
+def _secret_of(path: Path, ask: Ask | None) -> bytes:
     beside = KeyFolder(path.parent).passphrase
     if beside.exists():
-        return _key(path, data, _bytes(beside).strip())
+        return _bytes(beside).strip()
     if not ask:
         raise UsageError(f"{path} is encrypted", hints=(_SAY,))
-    return _key(path, data, ask().encode())
+    return ask().encode()
 
 
 def _bytes(path: Path) -> bytes:
@@ -184,6 +226,7 @@ def _write_privately(path: Path, data: bytes) -> None:
                 file.flush()
                 os.fsync(file)
             replace(partial, path)
+            sync_folder(path.parent)
     except MachineError:
         with explained(path, done="written"):
             remove(partial)

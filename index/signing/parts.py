@@ -42,6 +42,7 @@ MEDIA: Final = {
 """The media types of files, by suffix; Python's own table differs between machines."""
 _ANY: Final = "application/octet-stream"
 _TEXT: Final = "text/plain"
+_LONGEST: Final = 300
 _ORDER: Final = get_args(Precision)
 
 Table = dict[str, Any]
@@ -102,7 +103,9 @@ class Parts:
     def disagree(self, field: str, said: object, told: object, kind: type[Error] = InvalidManifest) -> None:
         """Note that a field says one thing, and the file another."""
         hint = "write what the file says, or leave it out, if that is the right file"
-        self.problems.append(Problem(field, f"the manifest says {said}, and the file {told}", kind, (hint,)))
+        self.problems.append(
+            Problem(field, f"the manifest says {_short(said)}, and the file {_short(told)}", kind, (hint,))
+        )
 
     def _variant(self, variant: Table, field: str, *, whole: bool) -> None:
         path: str = variant["artifact"]["path"]
@@ -222,6 +225,11 @@ def is_table(value: object) -> TypeGuard[Table]:
 def is_list(value: object) -> TypeGuard[list[Any]]:
     """Return whether a part of a document is a list."""
     return isinstance(value, list)
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
 
 
 def _tables(value: object) -> list[Table]:

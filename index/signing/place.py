@@ -57,6 +57,10 @@ class Place:
                 hints=("name an empty folder, or one that is not there yet",),
             )
 
+    def metadata_file(self, name: str) -> Path:
+        """Return where a file of metadata lies."""
+        return self._metadata / name
+
     def metadata(self, name: str) -> bytes:
         """Return a file of metadata; raise ``MachineError`` where it cannot be read."""
         path = self._metadata / name
@@ -70,7 +74,7 @@ class Place:
             VerificationError: another one lies there.
             MachineError: it cannot be read.
         """
-        file = self._target(path, digest)
+        file = self.target_file(path, digest)
         with explained(file, done="read"):
             data = file.read_bytes()
         if sha256(data).hexdigest() != digest:
@@ -79,7 +83,7 @@ class Place:
 
     def write_target(self, path: str, data: bytes) -> None:
         """Write a package document; raise ``MachineError`` where it cannot be."""
-        self._write(self._target(path, sha256(data).hexdigest()), data)
+        self._write(self.target_file(path, sha256(data).hexdigest()), data)
 
     def keep_targets(self, path: str, digests: Collection[str]) -> None:
         """Remove what lies at ``path`` and is of none of these sha256; raise ``MachineError`` where it cannot be."""
@@ -101,7 +105,7 @@ class Place:
 
     def write_blob(self, digest: Digest, data: bytes) -> None:
         """Write a document as a blob, if it is not there; raise ``MachineError`` where it cannot be."""
-        if not (path := self._blob(digest)).exists():
+        if not (path := self.blob_file(digest)).exists():
             self._write(path, data)
 
     def copy_blob(self, source: Path, artifact: Artifact) -> None:
@@ -111,7 +115,7 @@ class Place:
             VerificationError: the file is no longer the artifact.
             MachineError: it cannot be read or written.
         """
-        path = self._blob(artifact.digest)
+        path = self.blob_file(artifact.digest)
         if path.exists():
             return
         partial, whole = path.with_name(f".{path.name}"), sha256()
@@ -139,7 +143,7 @@ class Place:
             VerificationError: it was changed.
             MachineError: it cannot be read.
         """
-        path = self._blob(digest)
+        path = self.blob_file(digest)
         with explained(path, done="read"):
             data = path.read_bytes()
         if sha256(data).hexdigest() != digest.removeprefix("sha256:"):
@@ -148,7 +152,7 @@ class Place:
 
     def remove_blob(self, digest: Digest) -> int | None:
         """Delete a blob; return how large it was, ``None`` where it was not there; raise ``MachineError``."""
-        path = self._blob(digest)
+        path = self.blob_file(digest)
         if not path.exists():
             return None
         with explained(path, done="removed"):
@@ -158,16 +162,18 @@ class Place:
 
     def sweep(self, paths: Iterable[str]) -> None:
         """Remove what a writer that was killed left half written: of metadata, and beside documents at ``paths``."""
-        folders = {self._metadata, *(self._target(path, "").parent for path in paths)}
+        folders = {self._metadata, *(self.target_file(path, "").parent for path in paths)}
         for partial in [each for folder in folders for each in folder.glob(".*")]:
             with explained(partial, done="removed"):
                 remove(partial)
 
-    def _blob(self, digest: Digest) -> Path:
+    def blob_file(self, digest: Digest) -> Path:
+        """Return where a blob lies."""
         digits = digest.removeprefix("sha256:")
         return self.folder / "blobs" / "sha256" / digits[:2] / digits[2:]
 
-    def _target(self, path: str, digest: str) -> Path:
+    def target_file(self, path: str, digest: str) -> Path:
+        """Return where the document at ``path`` of this sha256 lies."""
         folder, _, name = path.rpartition("/")
         return self.folder / "targets" / folder / f"{digest}.{name}"
 

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from ...catalog.errors import InvalidDocument, UsageError, VerificationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from securesystemslib.signer import CryptoSigner
-    from tuf.api.metadata import Metadata, Root, Snapshot, SuccinctRoles, TargetFile, Targets, Timestamp
+    from tuf.api.metadata import Metadata, MetaFile, Root, Snapshot, SuccinctRoles, TargetFile, Targets, Timestamp
 
     from .keys import Keys
 
-    _Signed = TypeVar("_Signed", Root, Timestamp, Snapshot, Targets)
+    Kind = TypeVar("Kind", Root, Timestamp, Snapshot, Targets)
 
 BINS: Final = 16
 """How many bins a small index begins with."""
@@ -30,6 +30,8 @@ _NUMBERS: Final = tuple(2**bits for bits in range(1, 13))
 """How many bins there can be."""
 PREFIX: Final = "bins"
 TIMESTAMP: Final = "timestamp.json"
+FULL: Final = 512
+"""How many documents bins hold on average before there are more of them: then a quarter of that."""
 _PATTERN: Final = "models/*/*"
 _ALL: Final = ("root", "timestamp", "snapshot", "targets")
 _DAYS: Final = {"root": 365, "targets": 365, "models": 90, PREFIX: 90, "snapshot": 30, "timestamp": 7}
@@ -69,7 +71,7 @@ class Signing(NamedTuple):
     others: Mapping[str, Sequence[CryptoSigner]] = {}
     """By role, who signs it in the place of the online key."""
 
-    def sign(self, role: str, signed: _Signed) -> bytes:
+    def sign(self, role: str, signed: Kind) -> bytes:
         """Return the file of what a role says."""
         return sign(signed, *self.others.get(role, (self.online,)))
 
@@ -148,6 +150,27 @@ def stamp(state: State, signing: Signing) -> dict[str, bytes]:
     return {TIMESTAMP: signing.sign("timestamp", timestamp)}
 
 
+def more_bins(bins: SuccinctRoles, targets: int) -> SuccinctRoles | None:
+    """Return the delegation to more bins, for so many targets; ``None`` where those there are will do."""
+    from tuf.api.metadata import SuccinctRoles
+
+    if targets <= FULL * bins.number_of_bins or bins.number_of_bins == _NUMBERS[-1]:
+        return None
+    number = next((each for each in _NUMBERS if each * FULL >= 4 * targets), _NUMBERS[-1])
+    return SuccinctRoles(bins.keyids, bins.threshold, number.bit_length() - 1, bins.name_prefix)
+
+
+def spread(bins: SuccinctRoles, told: Iterable[Targets]) -> dict[str, Targets]:
+    """Return what each of ``bins`` tells, of what other bins ``told``."""
+    from tuf.api.metadata import Targets
+
+    made = {name: Targets() for name in bins.get_roles()}
+    for each in told:
+        for path, found in each.targets.items():
+            made[bins.get_role_for_target(path)].targets[path] = found
+    return made
+
+
 def target(path: str, data: bytes) -> TargetFile:
     """Return what a bin says of the document at ``path``."""
     from tuf.api.metadata import TargetFile
@@ -155,7 +178,7 @@ def target(path: str, data: bytes) -> TargetFile:
     return TargetFile.from_data(path, data, ["sha256"])
 
 
-def read(name: str, data: bytes, kind: type[_Signed], signer: CryptoSigner | None = None) -> _Signed:
+def read(name: str, data: bytes, kind: type[Kind], signer: CryptoSigner | None = None) -> Kind:
     """Return what a file says; with ``signer`` only where that key signed it.
 
     Raises:
@@ -163,15 +186,8 @@ def read(name: str, data: bytes, kind: type[_Signed], signer: CryptoSigner | Non
         VerificationError: the key did not sign it, or it is not of the version that its name tells.
     """
     from securesystemslib.exceptions import UnverifiedSignatureError
-    from tuf.api.metadata import Metadata
-    from tuf.api.serialization import DeserializationError
 
-    try:
-        metadata = Metadata[Any].from_bytes(data)
-    except DeserializationError as error:
-        raise InvalidDocument(f"{name} is no TUF metadata: {error.__cause__ or error}") from error
-    if not isinstance(metadata.signed, kind):
-        raise InvalidDocument(f"{name} is of another role: {metadata.signed.type}")
+    metadata = _parsed(name, data, kind)
     if signer:
         key = signer.public_key
         try:
@@ -181,18 +197,66 @@ def read(name: str, data: bytes, kind: type[_Signed], signer: CryptoSigner | Non
                 f"{name} was not signed by the key that is here",
                 hints=("these are the keys of another index, or somebody changed this one",),
             ) from error
-    version = name.partition(".")[0]
-    if version.isdecimal() and metadata.signed.version != int(version):
-        raise VerificationError(f"{name} was changed: it holds version {metadata.signed.version}")
     return metadata.signed
 
 
-def sign(signed: _Signed, *keys: CryptoSigner) -> bytes:
+def verified(
+    name: str, data: bytes, kind: type[Kind], delegator: Root | Targets, named: MetaFile | None = None
+) -> Kind:
+    """Return what a file says that enough of the keys have signed which ``delegator`` names for its role.
+
+    Raises:
+        InvalidDocument: it is no metadata of that kind.
+        VerificationError: they have not, its version is not the one of its name, or it is not what is ``named``.
+    """
+    from tuf.api.exceptions import LengthOrHashMismatchError, RepositoryError
+
+    metadata = _parsed(name, data, kind)
+    role = name.removesuffix(".json").lstrip("0123456789").removeprefix(".")
+    try:
+        if named:
+            named.verify_length_and_hashes(data)
+        delegator.verify_delegate(role, metadata.signed_bytes, metadata.signatures)
+    except LengthOrHashMismatchError as error:
+        raise VerificationError(f"is not what was signed: {error}") from error
+    except (RepositoryError, ValueError) as error:
+        raise VerificationError(f"is not signed as it must be: {error}") from error
+    return metadata.signed
+
+
+def verified_root(name: str, data: bytes, before: Root | None) -> Root:
+    """Return what a root says that signed itself, as did who the one ``before`` names. Raises as ``verified``."""
+    from tuf.api.metadata import Root
+
+    root = _parsed(name, data, Root).signed
+    for delegator in (before, root):
+        if delegator:
+            verified(name, data, Root, delegator)
+    return root
+
+
+def _parsed(name: str, data: bytes, kind: type[Kind]) -> Metadata[Kind]:
+    from tuf.api.metadata import Metadata
+    from tuf.api.serialization import DeserializationError
+
+    try:
+        metadata = Metadata[Any].from_bytes(data)
+    except DeserializationError as error:
+        raise InvalidDocument(f"{name} is no TUF metadata: {error.__cause__ or error}") from error
+    if not isinstance(metadata.signed, kind):
+        raise InvalidDocument(f"{name} is of another role: {metadata.signed.type}")
+    version = name.partition(".")[0]
+    if version.isdecimal() and metadata.signed.version != int(version):
+        raise VerificationError(f"{name} was changed: it holds version {metadata.signed.version}")
+    return metadata
+
+
+def sign(signed: Kind, *keys: CryptoSigner) -> bytes:
     """Return the file of ``signed``, signed by each of ``keys``."""
     from tuf.api.metadata import Metadata
     from tuf.api.serialization.json import JSONSerializer
 
-    metadata: Metadata[_Signed] = Metadata(signed)
+    metadata: Metadata[Kind] = Metadata(signed)
     for key in keys:
         metadata.sign(key, append=True)
     return metadata.to_bytes(JSONSerializer(compact=True))

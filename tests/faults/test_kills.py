@@ -153,4 +153,4 @@ Cache(Pulled(Path({str(home / "data")!r}))).gc(recent_s=-1)
     assert min(came.values()) >= 5, came
     execute(pulled.store, plan_gc(pulled.store, pulled.keeps(), recent_s=0))
     assert held(home) == named
-    assert set(STAGES) == {*PULLING, *COLLECTING}
+    assert {*PULLING, *COLLECTING} <= set(STAGES)

@@ -177,6 +177,10 @@ def no_toml(root: Path) -> Path:
     return folder(root, manifest_toml=b"name =")
 
 
+def nested(root: Path) -> Path:
+    return folder(root, manifest_toml=b"name = " + 5000 * b"[")
+
+
 def a_folder_in_the_way(root: Path) -> Path:
     (root / "manifest.toml").mkdir()
     return root
@@ -186,6 +190,7 @@ BAD: list[tuple[Callable[[Path], Path], type[Error], str]] = [
     (spaced, InvalidManifest, "`my model.onnx` is not a relative path of letters, digits"),
     (noise, InvalidModel, "not an ONNX model"),
     (no_text, InvalidManifest, "not UTF-8"),
+    (nested, InvalidManifest, "nested too deeply"),
     (no_toml, InvalidManifest, "manifest.toml"),
     (a_folder_in_the_way, MachineError, "manifest.toml"),
     (lambda root: root, ModelNotFound, "neither a manifest.toml nor an ONNX file"),

@@ -96,6 +96,7 @@ def test_a_model_takes_at_most_200_bytes() -> None:
     data = encode_listing(Listing(models=models))
     assert len(data) / len(models) <= 200
     assert encode_listing(decode_listing(data)) == data
+    assert gzip.decompress(data) == wire.encode(Listing(models=models))
 
 
 def of(told: bytes) -> bytes:

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inferry.catalog.errors import InvalidSettings, NotFoundError, UsageError, VerificationError
+from inferry.catalog.errors import InvalidManifest, InvalidSettings, NotFoundError, UsageError, VerificationError
+from inferry.catalog.manifest import read_manifest
+from inferry.catalog.settings import parse_settings
+from inferry.index.client.sources import read_sources
 from inferry.tests.indexes import NOW, World, copied, empty_index
 from inferry.tests.servers import serving
 from inferry.tests.sites import NAME, Site, hand_out
@@ -70,3 +73,14 @@ def test_a_file_that_is_wrong_is_named(site: Site) -> None:
     file.write_text(file.read_text(encoding="utf-8").replace("name = ", "nmae = "), encoding="utf-8")
     with pytest.raises(InvalidSettings, match=r"sources\.toml: .*nmae"):
         site.client.find(NAME)
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 5000, "a = " + "9" * 5000], ids=["nested", "a long number"])
+def test_what_is_no_toml_is_no_bug(text: str) -> None:
+    for read, kind in (
+        (read_manifest, InvalidManifest),
+        (parse_settings, InvalidSettings),
+        (read_sources, InvalidSettings),
+    ):
+        with pytest.raises(kind, match=r"^here: "):
+            read(text, where="here")
