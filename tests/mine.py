@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto, helper
 
-from inferry.index.signing.compose import Flags
+from inferry.index.composing.compose import Flags
 from inferry.tests.models import add, model, saved
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ...catalog.values.model import Input, Output, Release
     from ...registry.inspect import Inspected
-    from ..signing.compose import Composed
+    from ..composing.compose import Composed
 
 
 @click.command()
@@ -32,12 +32,12 @@ def check(path: Path, *, write: bool, **said: str | None) -> Answer:
 
     For example: inferry check model.onnx --name me/it --version 1 --license MIT
     """
-    from ..signing.compose import Flags, compose
+    from ..composing.compose import Flags, compose
 
     it = compose(path, Flags(**said))
     written = None
     if write and it.release and not it.problems:
-        from ..signing.written import write as write_manifest
+        from ..composing.written import write as write_manifest
 
         written = str(write_manifest(it.release, it.folder))
     hints = dict.fromkeys(hint for each in it.problems for hint in each.hints)

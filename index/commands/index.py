@@ -64,7 +64,7 @@ def add(folder: Path, path: Path, *, keys: Path | None, **said: str | None) -> A
 
     For example: inferry index add site add
     """
-    from ..signing.compose import Flags
+    from ..composing.compose import Flags
     from ..signing.repository import Repository
 
     added = Repository(folder, keys).add(path, datetime.now(UTC), Flags(**said))
@@ -147,7 +147,7 @@ def verify(folder: Path | None, *, data: Path | None) -> Answer:
     return Answer(
         lines=(
             *(f"{each.file}: {each.message}" for each in found.problems),
-            f"{found.models:,} models, {found.files:,} files: {wrong}",
+            f"{found.models:,} {'model' if found.models == 1 else 'models'}, {found.files:,} files: {wrong}",
         ),
         document={
             "models": found.models,

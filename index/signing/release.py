@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...catalog.values.digest import Digest
     from ...catalog.values.link import Link
     from ...catalog.values.model import Release
-    from .compose import Composed
+    from ..composing.compose import Composed
 
 _CHUNK: Final = 1024 * 1024
 

@@ -10,9 +10,9 @@ from ...catalog.errors import Refused
 from ...catalog.releases import newest_first
 from ...catalog.values.document import ModelDocument
 from .. import wire
+from ..composing.compose import compose
 from ..listing import PATH
 from . import roles
-from .compose import compose
 from .keys import KeyFolder, make_keys
 from .release import prepare
 from .site import Site, fingerprint
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ...catalog.values.digest import Digest
     from ...catalog.values.names import ModelName
-    from .compose import Flags
+    from ..composing.compose import Flags
     from .keys import Ask
     from .release import Ready
 

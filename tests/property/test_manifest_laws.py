@@ -10,8 +10,8 @@ from hypothesis import given, settings, strategies as st
 from onnx import TensorProto, helper
 
 from inferry.catalog.manifest import read_manifest
-from inferry.index.signing.compose import Flags, compose
-from inferry.index.signing.written import manifest, write
+from inferry.index.composing.compose import Flags, compose
+from inferry.index.composing.written import manifest, write
 from inferry.tests.models import model, saved
 from inferry.tests.strategies import RELEASES
 

@@ -117,3 +117,8 @@ def test_a_lone_file_is_added_to_an_index(here: Path) -> None:
     assert sorted((each, each.read_bytes()) for each in (here / "site").rglob("*") if each.is_file()) == before
     assert "give --name NS/NAME" in run("index", "add", "site", "add.onnx", code=9).stderr
     assert "Show the version and exit" not in run("check", "--help").stdout
+
+
+@pytest.mark.parametrize("command", [("check",), ("index", "add")])
+def test_a_version_that_is_not_said_is_the_programs(command: tuple[str, ...]) -> None:
+    assert run(*command, "--version").stdout == run("--version").stdout == run("plan", "--version").stdout

@@ -16,8 +16,8 @@ from inferry.catalog.errors import (
 from inferry.catalog.manifest import read_manifest
 from inferry.catalog.values.digest import Digest
 from inferry.index.client.source import BUILT_IN
-from inferry.index.signing.compose import Composed, Flags, compose
-from inferry.index.signing.written import manifest, write
+from inferry.index.composing.compose import Composed, Flags, compose
+from inferry.index.composing.written import manifest, write
 from inferry.tests.indexes import NOW, World, copied, empty_index, listing
 from inferry.tests.mine import BYTE, FLOAT, HALF, MINE, SIX, folder, six, weighted
 from inferry.tests.models import add, one_node, with_external_data

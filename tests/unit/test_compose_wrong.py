@@ -12,7 +12,7 @@ import tomlkit
 
 from inferry.catalog.errors import Error, InvalidManifest, InvalidModel, MachineError, ModelNotFound, VerificationError
 from inferry.catalog.values.digest import Digest
-from inferry.index.signing.compose import Flags, compose
+from inferry.index.composing.compose import Flags, compose
 from inferry.tests.mine import HALF, MINE, SIX, folder, six
 from inferry.tests.models import add
 from inferry.tests.shelves import laid_beside, publish

@@ -1,0 +1,1 @@
+"""A file or folder becomes a release: what is said of it, completed from its files."""
