@@ -11,6 +11,7 @@ from inferry.catalog.errors import MachineError
 from inferry.catalog.values.document import ModelDocument
 from inferry.index import blobs, files, wire
 from inferry.index.signing import place
+from inferry.index.signing.namespaces import add_namespace
 from inferry.index.signing.repository import Repository
 from inferry.index.signing.site import Site
 from inferry.tests.clients import fetched, updater
@@ -24,11 +25,34 @@ if TYPE_CHECKING:
 NOW = datetime.now(UTC)
 PASSPHRASE = "a long passphrase"  # noqa: S105 - of keys that sign nothing but tests
 
+PACKAGE: Final = """name = "acme/fast"
+ep = "FastExecutionProvider"
+summary = "Fast"
+vendor = "Acme"
+reach = "generic"
+delivery = "plugin"
+license = "MIT"
+facts = []
+
+[[releases]]
+version = "VERSION"
+
+[[releases.builds]]
+kinds = ["gpu"]
+file = "fast.whl"
+size_bytes = 10
+requires = { source = "Acme" }
+"""
+"""The manifest of an EP package."""
+
 _HELD = ("--keys", "../home/keys")
 ANSWERS: Final[dict[str, tuple[str, ...]]] = {
     "index init": ("index", "init", "made"),
     "index init with keys": ("index", "init", "made", "--keys", "keys", "--passphrase-file", "below.json"),
     "index add": ("index", "add", "site", "adder", *_HELD),
+    "index add an EP package": ("index", "add", "site", "fast.toml", *_HELD),
+    "index namespace add": ("index", "namespace", "add", "other", "--data", "site", *_HELD),
+    "index namespace add what is there": ("index", "namespace", "add", "acme", "--data", "site", *_HELD),
     "index status": ("index", "status", "site"),
     "index sign": ("index", "sign", "site", *_HELD),
     "index sign with a key": ("index", "sign", "site", *_HELD, "--key", "../home/keys/root.pem"),
@@ -43,7 +67,8 @@ ANSWERS: Final[dict[str, tuple[str, ...]]] = {
     "index verify": ("index", "verify", "site"),
     "index unyank": ("index", "unyank", "acme/twice@1.0.0", "--data", "site", *_HELD),
 }
-"""Commands that answer, where ``site`` is an index with ``acme/twice``, and ``adder`` a model."""
+"""Commands that answer, where ``site`` is an index with ``acme/twice``, ``adder`` a model, and ``fast.toml`` an EP
+package of the namespace ``acme``."""
 FAILURES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "no index": (3, ("index", "status", "adder")),
     "no index said": (2, ("index", "status")),
@@ -54,6 +79,10 @@ FAILURES: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
     "no version": (2, ("index", "yank", "acme/twice", "--reason", "so", "--data", "site", *_HELD)),
     "no reason": (2, ("index", "revoke", "acme/twice@1.0.0", "--data", "site", *_HELD)),
     "no such release": (3, ("index", "unyank", "acme/twice@2", "--data", "site", *_HELD)),
+    "not the owner": (8, ("index", "add", "site", "fast.toml", "--key", "../home/keys/online.pem", *_HELD)),
+    "a key for a model": (2, ("index", "add", "site", "adder", "--key", "../home/keys/online.pem", *_HELD)),
+    "an EP package to check": (2, ("check", "fast.toml")),
+    "a version for an EP package": (2, ("index", "add", "site", "fast.toml", "--version", "1", *_HELD)),
     "an index already": (8, ("index", "init", "site")),
     "a folder that is not empty": (8, ("index", "init", "adder")),
     "not the files of the manifest": (5, ("index", "add", "site", "bent", *_HELD)),
@@ -85,10 +114,15 @@ def empty_index(root: Path, bins: int = 16) -> World:
 
 
 def small_index(folder: Path, keys: Path) -> None:
-    """Make the index ``site`` in ``folder``, with the model ``acme/twice``; the passphrase lies beside its keys."""
+    """Make the index ``site`` in ``folder``, with the model ``acme/twice``, and an EP package's manifest beside it.
+
+    The passphrase lies beside its keys, and ``acme`` is a namespace of EP packages.
+    """
     made = Repository(folder / "site", keys)
     made.init(NOW)
     made.add(publish(folder / "twice", "acme/twice"), NOW)
+    add_namespace(Site(folder / "site", keys), "acme", NOW)
+    (folder / "fast.toml").write_text(PACKAGE.replace("VERSION", "1.0.0"), encoding="utf-8")
 
 
 def writes(monkeypatch: pytest.MonkeyPatch, last: int) -> list[str]:

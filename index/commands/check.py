@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...catalog.errors import InvalidDocument
+from ...catalog.errors import InvalidDocument, UsageError
 from ...catalog.values.answer import Answer
 from .flags import flags, path as path_of
 
@@ -33,7 +33,13 @@ def check(path: Path, *, write: bool, **said: str | None) -> Answer:
     For example: inferry check model.onnx --name me/it --version 1 --license MIT
     """
     from ..composing.compose import Flags, compose
+    from ..signing.namespaces import is_package
 
+    if is_package(path):
+        raise UsageError(
+            f"{path} is the manifest of an EP package: check looks into models",
+            hints=("inferry index add checks it, field by field, before it adds anything",),
+        )
     it = compose(path, Flags(**said))
     written = None
     if write and it.release and not it.problems:

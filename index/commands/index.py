@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ...catalog.errors import VerificationError
+from ...catalog.errors import UsageError, VerificationError
 from ...catalog.values.answer import Answer
 from . import options
 from .flags import flags, path as path_of
+from .namespace import namespace
 from .status import deprecate, revoke, unyank, yank
 from .upkeep import rotate, sign
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..signing.checking import Checked
 
 
 @click.group()
@@ -55,19 +62,40 @@ def init(folder: Path, *, keys: Path | None, passphrase_file: Path | None) -> An
 @path_of
 @flags
 @options.keys
-def add(folder: Path, path: Path, *, keys: Path | None, **said: str | None) -> Answer:
+@click.option(
+    "--key",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The key of the owner of an EP package's namespace; without it the one beside the other keys.",
+)
+@options.passphrase_file
+def add(
+    folder: Path, path: Path, *, keys: Path | None, key: Path | None, passphrase_file: Path | None, **said: str | None
+) -> Answer:
     """Add the release in FILE or FOLDER to the index in DIR.
 
     An ONNX file needs --name, --version and --license; in a folder a manifest.toml may say them, and whatever its
     files tell may be left out of it. The flags hold over it. Files are copied where others may hand them on: where the
     manifest says so, or where there is none and --license does. A release that is there already changes nothing.
 
+    A manifest that names an EP is an EP package: its releases are signed by the owner of its namespace.
+
     For example: inferry index add site add
     """
     from ..composing.compose import Flags
+    from ..signing.namespaces import is_package, publish_package
     from ..signing.repository import Repository
+    from ..signing.site import Site
 
-    added = Repository(folder, keys).add(path, datetime.now(UTC), Flags(**said))
+    added: NamedTuple
+    if is_package(path):
+        if given := [name for name, value in said.items() if value is not None]:
+            raise UsageError(f"--{given[0]} is said of a model: {path} tells all of an EP package")
+        added = publish_package(Site(folder, keys), path, datetime.now(UTC), options.ask(passphrase_file), key)
+    elif key:
+        raise UsageError("--key is for EP packages: models are signed by the online key")
+    else:
+        added = Repository(folder, keys).add(path, datetime.now(UTC), Flags(**said))
     done = "added" if added.new else "is there already"
     return Answer(
         lines=(f"{added.name}@={added.version} {done}: serial {added.serial}",),
@@ -147,10 +175,11 @@ def verify(folder: Path | None, *, data: Path | None) -> Answer:
     return Answer(
         lines=(
             *(f"{each.file}: {each.message}" for each in found.problems),
-            f"{found.models:,} {'model' if found.models == 1 else 'models'}, {found.files:,} files: {wrong}",
+            f"{', '.join(_counted(found))}: {wrong}",
         ),
         document={
             "models": found.models,
+            "packages": found.packages,
             "files": found.files,
             "problems": [each._asdict() for each in found.problems],
             "unnamed": list(found.unnamed),
@@ -161,5 +190,11 @@ def verify(folder: Path | None, *, data: Path | None) -> Answer:
     )
 
 
-for _each in (sign, rotate, yank, unyank, deprecate, revoke):
+def _counted(found: Checked) -> Iterator[str]:
+    for what, number in (("model", found.models), ("EP package", found.packages), ("file", found.files)):
+        if number or what == "model":
+            yield f"{number:,} {what}{'s' * (number != 1)}"
+
+
+for _each in (namespace, sign, rotate, yank, unyank, deprecate, revoke):
     index.add_command(_each)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -66,9 +66,13 @@ def at_a_terminal() -> bool:
     return bool(sys.stdin and sys.stdin.isatty())
 
 
-def times(expires: dict[str, datetime]) -> dict[str, str]:
+def times(expires: dict[str, datetime]) -> dict[str, Any]:
     """Return when roles expire, as JSON tells it."""
-    return {role: end.isoformat() for role, end in expires.items()}
+    from ..signing.roles import OWNED
+
+    told = {role: end.isoformat() for role, end in expires.items()}
+    owned = {role.removeprefix(OWNED): told.pop(role) for role in expires if role.startswith(OWNED)}
+    return {**told, "namespaces": owned}
 
 
 def day(end: datetime) -> str:

@@ -34,6 +34,8 @@ class Checked(NamedTuple):
     unnamed: tuple[str, ...]
     """Files that nothing names: what was interrupted leaves some, and no client asks for them."""
     models: int
+    packages: int
+    """EP packages."""
     files: int
     """How many were checked."""
 
@@ -52,7 +54,9 @@ def check(folder: Path, now: datetime) -> Checked:
         it.signed(root)
         it.contents.compare()
     unnamed = [each for each in it.report.files() if not it.is_history(each)]
-    return Checked(tuple(it.report.problems), tuple(unnamed), len(it.contents.models), len(it.report.named))
+    return Checked(
+        tuple(it.report.problems), tuple(unnamed), len(it.contents.models), it.contents.packages, len(it.report.named)
+    )
 
 
 class _Check:
@@ -95,9 +99,9 @@ class _Check:
         if not (targets := self._targets("targets", root, snapshot)):
             return
         self.contents.hold(self._file("targets"), targets, lambda _: False)
-        delegated = targets.delegations.roles if targets.delegations else None
-        for role, told in (delegated or {}).items():
-            self._below(role, targets, snapshot, told.is_delegated_path)
+        for role, told in roles.delegations(targets).items():
+            if not role.startswith(roles.OWNED) or f"{role}.json" in snapshot.meta:  # an owner may not have signed yet
+                self._below(role, targets, snapshot, told.is_delegated_path)
 
     def _below(self, role: str, targets: Targets, snapshot: Snapshot, takes: Takes) -> None:
         """Check a role to which the top one delegates, and the bins below it."""

@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ...catalog.errors import VerificationError
-from ...catalog.values.document import ModelDocument, PieceList
+from ...catalog.values.document import EpDocument, ModelDocument, PieceList
 from ...catalog.values.model import Release
+from ...catalog.values.package import EpRelease
 from .. import wire
 from ..files import hash_file
 from ..listing import PATH, decode_listing, listed
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tuf.api.metadata import TargetFile, Targets
 
     from ...catalog.values.digest import Digest
-    from ...catalog.values.document import ModelEntry
+    from ...catalog.values.document import EpEntry, ModelEntry
     from ...catalog.values.link import Link
     from ...catalog.values.listing import Listing
     from ...catalog.values.model import Artifact
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 Takes: TypeAlias = "Callable[[str], bool]"
 """Returns whether a role may speak for a path."""
 _MODELS: Final = "models/"
+_PACKAGES: Final = "ep/"
 
 
 class Contents:
@@ -43,6 +45,8 @@ class Contents:
         """What is signed."""
         self.models: dict[str, ModelDocument | None] = {}
         """By name; ``None`` where the package document is not what was signed."""
+        self.packages = 0
+        """How many EP packages are signed."""
         self._place = place
         self._report = report
         self._listing: tuple[Path, Listing] | None = None
@@ -58,6 +62,8 @@ class Contents:
             target = self._place.target_file(path, told.hashes.get("sha256", ""))
             if path == PATH:
                 self._list(target, told)
+            elif path.startswith(_PACKAGES):
+                self._package(path, target, told)
             else:
                 self._model(path, target, told)
 
@@ -92,6 +98,20 @@ class Contents:
             for entry in document.releases:
                 self._release(document.name, entry)
 
+    def _package(self, path: str, file: Path, told: TargetFile) -> None:
+        """Check an EP package; its files lie where its delivery says, and not here."""
+        self.packages += 1
+
+        def read(data: bytes) -> EpDocument:
+            found = wire.decode(_same(told, data), EpDocument)
+            if f"{_PACKAGES}{found.name}.json" != path:
+                raise VerificationError(f"is the package document of {found.name}")
+            return found
+
+        if document := self._report.read(file, read):
+            for entry in document.releases:
+                self._report.read(self._place.blob_file(entry.document.digest), partial(_ep_release, entry))
+
     def _release(self, name: str, entry: ModelEntry) -> None:
         def read(data: bytes) -> Release:
             found = wire.follow(entry.document, data, Release)
@@ -121,6 +141,13 @@ class Contents:
             return found
 
         return self._report.read(self._place.blob_file(link.digest), read)
+
+
+def _ep_release(entry: EpEntry, data: bytes) -> EpRelease:
+    found = wire.follow(entry.document, data, EpRelease)
+    if found.version != entry.version:
+        raise VerificationError(f"is the release document of {found.version}, and not of {entry.version}")
+    return found
 
 
 def _same(told: TargetFile, data: bytes) -> bytes:

@@ -66,9 +66,10 @@ class Draft:
         return wire.decode(data, ModelDocument) if data else None
 
     def documents(self, *, but: ModelName) -> Generator[bytes]:
-        """Yield the package documents of all models but one. Raises as ``role``."""
-        for role in self.state.bins.get_roles():
-            for path, told in self.role(role).targets.items():
+        """Yield the package documents of all models but one, and of all EP packages. Raises as ``role``."""
+        every = [self.role(role) for role in self.state.bins.get_roles()]
+        for signed in [*every, *roles.owned(self.state, self.place.metadata).values()]:
+            for path, told in signed.targets.items():
                 if path not in {PATH, document_path(but)}:
                     yield self.place.target(path, told.hashes["sha256"])
 
@@ -136,14 +137,17 @@ class Draft:
 
     def _put(self, path: str, data: bytes) -> None:
         name = self.state.bins.get_role_for_target(path)
-        signed = self.role(name)
+        self.put_as(name, self.role(name), path, data)
+
+    def put_as(self, name: str, signed: Targets, path: str, data: bytes, *signers: CryptoSigner) -> None:
+        """Have a document replaced that a role speaks for, which then is signed; what is there already stays."""
         before, after = signed.targets.get(path), roles.target(path, data)
         if before == after:
             return
         signed.targets[path] = after
         self._targets[path] = data
         self._kept[path] = {each.hashes["sha256"] for each in (before, after) if each}
-        self.sign(name, signed)
+        self.sign(name, signed, *signers)
 
     def _target(self, path: str) -> bytes | None:
         told = self.role(self.state.bins.get_role_for_target(path)).targets.get(path)

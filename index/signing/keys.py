@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from securesystemslib.signer import CryptoSigner
+    from securesystemslib.signer import CryptoSigner, Key
 
 Ask: TypeAlias = "Callable[[], str]"
 """Returns the passphrase of the offline keys."""
@@ -97,6 +97,25 @@ class KeyFolder:
             )
         return self._read(ONLINE, b"")
 
+    def existing(self, role: str) -> Path:
+        """Return where the key of a role lies; raise ``NotFoundError`` where it does not."""
+        path = self.path(role)
+        if not path.exists():
+            raise NotFoundError(f"{path} is not there: the {role} key is needed", hints=(_WHERE,))
+        return path
+
+    def made(self, role: str, ask: Ask | None = None) -> CryptoSigner:
+        """Return the key of a role, a new one where there is none; it is encrypted as the other offline keys are.
+
+        Raises what ``read_key`` raises.
+        """
+        from securesystemslib.signer import CryptoSigner
+
+        path = self.path(role)
+        if not path.exists():
+            _write_privately(path, _pem(CryptoSigner.generate_ed25519(), _secret_of(path, ask)))
+        return read_key(path, ask)
+
     def turn(self, role: str, version: int, ask: Ask | None) -> tuple[CryptoSigner, CryptoSigner]:
         """Return the old key of a role and the new one, both of which are there now.
 
@@ -105,9 +124,7 @@ class KeyFolder:
         """
         from securesystemslib.signer import CryptoSigner
 
-        path = self.path(role)
-        if not path.exists():
-            raise NotFoundError(f"{path} is not there: it is needed to replace it", hints=(_WHERE,))
+        path = self.existing(role)
         held = read_key(path, ask)
         if not (beside := self._old(role)):
             beside = self.path(f"{role}-old-{version}")
@@ -162,6 +179,29 @@ def read_key(path: Path, ask: Ask | None = None) -> CryptoSigner:
     if not _is_encrypted(data):
         return _key(path, data, b"")
     return _key(path, data, _secret_of(path, ask))
+
+
+def read_public_key(path: Path) -> Key | None:
+    """Return the public half of a key in a PEM that holds no more; ``None`` where it holds something else.
+
+    Raises:
+        InvalidDocument: the file is no such key of Ed25519.
+        MachineError: it cannot be read.
+    """
+    if not (data := _bytes(path)).startswith(b"-----BEGIN PUBLIC KEY"):
+        return None
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+    from securesystemslib.signer import SSlibKey
+
+    try:
+        key = load_pem_public_key(data)
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise InvalidDocument(f"{path} is no public key in PEM: {error}") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise InvalidDocument(f"{path}: the key is not Ed25519")
+    return SSlibKey.from_crypto(key)
 
 
 def _secret_of(path: Path, ask: Ask | None) -> bytes:

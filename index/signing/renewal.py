@@ -62,7 +62,7 @@ def renew(site: Site, now: datetime) -> Renewed:
 
 
 def renew_offline(site: Site, key: Path, now: datetime, ask: Ask | None = None) -> Renewed:
-    """Sign anew the roles that an offline key signs: ``root``, ``targets`` or both.
+    """Sign anew the roles that an offline key signs: ``root``, ``targets``, those of namespaces that it owns.
 
     Raises:
         Refused: the key signs none of them, or the passphrase is not its own.
@@ -77,15 +77,23 @@ def renew_offline(site: Site, key: Path, now: datetime, ask: Ask | None = None) 
         data = draft.place.newest_root()
         root = roles.read("root.json", data, Root)
         renewed = [role for role in OFFLINE if signer.public_key.keyid in root.roles[role].keyids]
-        if not renewed:
-            raise Refused(f"{key} signs neither root nor targets of {draft.place.folder}")
+        delegated = roles.delegated(draft.state, draft.place.metadata)
+        owned = [
+            role
+            for role in roles.owned(draft.state, draft.place.metadata)
+            if signer.public_key.keyid in delegated[role].keyids
+        ]
+        if not renewed and not owned:
+            raise Refused(f"{key} signs neither root nor targets nor a namespace of {draft.place.folder}")
         if "root" in renewed:
             root = roles.read("root.json", data, Root, signer)
             draft.place.write_metadata(roles.renew_root(root, now, signer))
-        if "targets" in renewed:
-            draft.sign("targets", draft.role("targets", signer), signer)
+        below = [*(["targets"] if "targets" in renewed else []), *owned]
+        for role in below:
+            draft.sign(role, draft.role(role, signer), signer)
+        if below:
             draft.publish(now)
-            renewed += ["snapshot", "timestamp"]
+            renewed += [*owned, "snapshot", "timestamp"]
         return _told(draft, renewed, now)
 
 
@@ -98,5 +106,6 @@ def _told(draft: Draft, renewed: list[str], now: datetime) -> Renewed:
 
     root = roles.read("root.json", draft.place.newest_root(), Root)
     expires = roles.expiry(root, draft.state, draft.place.metadata)
-    soon = {role: expires[role] for role in OFFLINE if expires[role] - now < _SOON}
+    offline = [role for role in expires if role in OFFLINE or role.startswith(roles.OWNED)]
+    soon = {role: expires[role] for role in offline if expires[role] - now < _SOON}
     return Renewed(draft.state.timestamp.version, tuple(renewed), expires, soon)

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from securesystemslib.signer import CryptoSigner
-    from tuf.api.metadata import Metadata, MetaFile, Root, Snapshot, SuccinctRoles, TargetFile, Targets, Timestamp
+    from tuf.api.metadata import (
+        DelegatedRole,
+        Metadata,
+        MetaFile,
+        Root,
+        Snapshot,
+        SuccinctRoles,
+        TargetFile,
+        Targets,
+        Timestamp,
+    )
 
     from .keys import Keys
 
@@ -29,15 +39,14 @@ BINS: Final = 16
 _NUMBERS: Final = tuple(2**bits for bits in range(1, 13))
 """How many bins there can be."""
 PREFIX: Final = "bins"
+OWNED: Final = "ep-"
+"""And a namespace: the role that speaks for its EP packages, signed by its owner."""
 TIMESTAMP: Final = "timestamp.json"
 FULL: Final = 512
 """How many documents bins hold on average before there are more of them: then a quarter of that."""
 _PATTERN: Final = "models/*/*"
 _ALL: Final = ("root", "timestamp", "snapshot", "targets")
-_DAYS: Final = {"root": 365, "targets": 365, "models": 90, PREFIX: 90, "snapshot": 30, "timestamp": 7}
-
-ROLES: Final = tuple(_DAYS)
-"""Every role, all bins as one."""
+_DAYS: Final = {"root": 365, "targets": 365, "ep": 365, "models": 90, PREFIX: 90, "snapshot": 30, "timestamp": 7}
 
 
 class State(NamedTuple):
@@ -54,6 +63,10 @@ class State(NamedTuple):
         if not found:
             raise InvalidDocument("the role `models` delegates to no bins")
         return found
+
+    def names(self, role: str) -> bool:
+        """Return whether the snapshot names a role: one that has never signed anything it does not."""
+        return f"{role}.json" in self.snapshot.meta
 
     def version(self, role: str) -> int:
         """Return the version of a role that the snapshot names; raise ``InvalidDocument`` where it names none."""
@@ -283,20 +296,38 @@ def load(read_file: Callable[[str], bytes], online: CryptoSigner | None = None) 
 
 def bins(state: State, read_file: Callable[[str], bytes]) -> list[Targets]:
     """Return what every bin says, in their order. Raises what ``read`` raises."""
+    return [_newest(role, state, read_file) for role in state.bins.get_roles()]
+
+
+def delegations(targets: Targets) -> dict[str, DelegatedRole]:
+    """Return to whom the top-level targets delegate, in their order."""
+    return dict(targets.delegations.roles or {}) if targets.delegations else {}
+
+
+def delegated(state: State, read_file: Callable[[str], bytes]) -> dict[str, DelegatedRole]:
+    """Return to whom the top-level targets of an index delegate, in their order. Raises what ``read`` raises."""
+    return delegations(_newest("targets", state, read_file))
+
+
+def owned(state: State, read_file: Callable[[str], bytes]) -> dict[str, Targets]:
+    """Return what the owner of each namespace of EP packages said, by role. Raises what ``read`` raises."""
+    named = [each for each in delegated(state, read_file) if each.startswith(OWNED) and state.names(each)]
+    return {role: _newest(role, state, read_file) for role in named}
+
+
+def _newest(role: str, state: State, read_file: Callable[[str], bytes]) -> Targets:
     from tuf.api.metadata import Targets
 
-    names = [f"{state.version(role)}.{role}.json" for role in state.bins.get_roles()]
-    return [read(name, read_file(name), Targets) for name in names]
+    name = f"{state.version(role)}.{role}.json"
+    return read(name, read_file(name), Targets)
 
 
 def expiry(root: Root, state: State, read_file: Callable[[str], bytes]) -> dict[str, datetime]:
     """Return when what each role signed expires, of all bins the first. Raises what ``read`` raises."""
-    from tuf.api.metadata import Targets
-
-    name = f"{state.version('targets')}.targets.json"
     return {
         "root": root.expires,
-        "targets": read(name, read_file(name), Targets).expires,
+        "targets": _newest("targets", state, read_file).expires,
+        **{role: told.expires for role, told in owned(state, read_file).items()},
         "models": state.models.expires,
         PREFIX: min(each.expires for each in bins(state, read_file)),
         "snapshot": state.snapshot.expires,

@@ -63,7 +63,7 @@ def test_documents(here: Path) -> None:
     assert (added["name"], added["version"], added["serial"], added["new"]) == ("acme/add", "1.0.0", 2, True)
     status = answer("status", "site")
     assert (status["fingerprint"], status["root_key"]) == (made["fingerprint"], "offline")
-    assert status["expires"].keys() == {"root", "targets", "models", "bins", "snapshot", "timestamp"}
+    assert status["expires"].keys() == {"root", "targets", "models", "bins", "snapshot", "timestamp", "namespaces"}
 
 
 def test_keys_that_are_there_are_taken(here: Path) -> None:

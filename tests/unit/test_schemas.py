@@ -53,7 +53,7 @@ REGISTRY: Final = (Resource[Any].from_contents(SCHEMAS["parts"]) @ Registry[Any]
 )
 CHECKS: Final = {name: Draft202012Validator(each, registry=REGISTRY) for name, each in SCHEMAS.items()}
 LEAVES: Final = [path for path in paths() if path not in {other[:-1] for other in paths() if other}]
-MAPS: Final = {"apis", "nodes", "opsets", "origins", "outputs", "sources"}
+MAPS: Final = {"apis", "namespaces", "nodes", "opsets", "origins", "outputs", "sources"}
 """What holds keys that a model, a source or a machine names."""
 OPTIONAL: Final = {"labels", "card", "graph", "redistribution"}
 FREE: Final = {"data"}
