@@ -12,6 +12,8 @@ from ...catalog.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .options import Marks
+
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 
@@ -35,7 +37,7 @@ _FLAGS: Final = (
     ("--task", "TASK", "Such as image-classification; without it, other."),
     ("--channel", "CHANNEL", "Whom it is for: stable, preview or test."),
 )
-path = click.argument("path", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
+path: Marks = click.argument("path", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
 
 
 def flags(function: _Function) -> _Function:

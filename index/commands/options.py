@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
 from ...catalog.errors import MachineError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from ..signing.keys import Ask
 
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
+
+
+class Marks(Protocol):
+    """Gives a command an argument or an option."""
+
+    def __call__(self, function: _Function, /) -> _Function:
+        """Return the command with it."""
+        ...
+
+
 _path = click.Path(path_type=Path)
-folder = click.argument("folder", metavar="DIR", type=_path)
-keys = click.option(
+folder: Marks = click.argument("folder", metavar="DIR", type=_path)
+keys: Marks = click.option(
     "--keys",
     metavar="DIR",
     type=_path,
     help="The folder with its keys; without it they lie with your settings, under the fingerprint of the index.",
 )
-folder_or = click.argument("folder", metavar="[DIR]", type=_path, required=False)
-data_or = click.option("--data", metavar="DIR", type=_path, help="The index, as on other commands.")
-data = click.option("--data", metavar="DIR", type=_path, required=True, help="The index.")
-passphrase_file = click.option(
+folder_or: Marks = click.argument("folder", metavar="[DIR]", type=_path, required=False)
+data_or: Marks = click.option("--data", metavar="DIR", type=_path, help="The index, as on other commands.")
+data: Marks = click.option("--data", metavar="DIR", type=_path, required=True, help="The index.")
+passphrase_file: Marks = click.option(
     "--passphrase-file",
     metavar="FILE",
     type=_path,

@@ -45,7 +45,7 @@ class Contents:
         """What is signed."""
         self.models: dict[str, ModelDocument | None] = {}
         """By name; ``None`` where the package document is not what was signed."""
-        self.packages = 0
+        self.packages: int = 0
         """How many EP packages are signed."""
         self._place = place
         self._report = report

@@ -32,7 +32,7 @@ class Site:
         Without one they lie in the user's folder for settings, below ``keys``, under the fingerprint of the first root:
         so they are found wherever the index is moved.
         """
-        self.place = Place(folder)
+        self.place: Place = Place(folder)
         self.every: Path = config_folder() / "keys"
         """Where the keys of an index lie that has no folder of its own for them."""
         self.keys = keys
