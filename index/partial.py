@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..catalog.errors import VerificationError
@@ -29,12 +29,22 @@ _AHEAD: Final = 4
 def complete(partial: Path, fetch: Fetch, digest: Digest, size_bytes: int, *, anew: bool) -> None:
     """Make the file ``partial`` the whole blob, on the disk: from nothing, or from what it has.
 
-    Whatever ``fetch`` gave before it ended or raised is kept.
+    Whatever ``fetch`` gave before it ended or raised is kept; where that is nothing, no file is.
 
     Raises:
         VerificationError: there were fewer bytes, and they are kept; or other or more, and the file is removed.
         MachineError: the file cannot be written.
     """
+    try:
+        _complete(partial, fetch, digest, size_bytes, anew=anew)
+    except BaseException:
+        with suppress(OSError):
+            if not partial.stat().st_size:
+                remove(partial)
+        raise
+
+
+def _complete(partial: Path, fetch: Fetch, digest: Digest, size_bytes: int, *, anew: bool) -> None:
     import shutil
     from hashlib import file_digest, sha256
 

@@ -10,12 +10,13 @@ from inferry.catalog.errors import InvalidManifest, InvalidSettings, NotFoundErr
 from inferry.catalog.manifest import read_manifest
 from inferry.catalog.settings import parse_settings
 from inferry.index.client.sources import read_sources
-from inferry.tests.indexes import NOW, World, copied, empty_index
+from inferry.index.files import hash_file
+from inferry.tests.indexes import NOW, World, blob, copied, empty_index, listing, seen
 from inferry.tests.servers import serving
-from inferry.tests.sites import NAME, Site, hand_out
+from inferry.tests.sites import NAME, Site, hand_out, run
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
 
@@ -84,3 +85,38 @@ def test_what_is_no_toml_is_no_bug(text: str) -> None:
     ):
         with pytest.raises(kind, match=r"^here: "):
             read(text, where="here")
+
+
+CHANGES: dict[str, Callable[[bytes], bytes]] = {
+    "another byte": lambda data: bytes([data[0] ^ 1]) + data[1:],
+    "cut": lambda data: data[:-1],
+    "longer": lambda data: data + bytes(1),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("which", ["the artifact", "the release document"])
+def test_a_blob_that_was_changed_leaves_nothing_behind(
+    site: Site, which: str, change: Callable[[bytes], bytes]
+) -> None:
+    site.add()
+    document = seen(site.world, site.world.site.parent / "theirs")
+    assert document
+    release = blob(site.world, document.releases[0].document.digest)
+    artifact = site.world.model / "fp32.onnx"
+    path = release if which == "the release document" else blob(site.world, hash_file(artifact))
+    whole = path.read_bytes()
+    path.write_bytes(change(whole))
+    for command in (("pull", NAME), ("run", NAME, "--input", "a=x")):
+        told = run(site, *command)
+        assert told.exit_code == 5, told.output
+        assert not kept(site)
+    path.write_bytes(whole)
+    assert run(site, "pull", NAME).exit_code == 0
+    assert kept(site)
+
+
+def kept(site: Site) -> set[str]:
+    """Return what a user has of models: blobs, whole or not, records and documents."""
+    rooms = ("data/store/blobs/", "data/store/partial/", "data/models/")
+    return {name for name in listing(site.home) if name.startswith(rooms)}

@@ -245,7 +245,7 @@ def test_a_full_disk_is_told_with_what_is_missing_before_it_is_full(store: Folde
     with pytest.raises(MachineError, match=r"no room for .*: 1,15[\d,]{21} bytes more are needed") as caught:
         store.add(iter([b"x"]), DIGEST, size)
     assert caught.value.hints()
-    assert partial(store) == b""
+    assert not [*(store.root / "partial").iterdir()]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
