@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -33,8 +34,13 @@ from inferry.ep_packages.table import packages
 from inferry.index import wire
 from inferry.index.client.source import BUILT_IN, FolderSource
 from inferry.index.client.sources import read_sources
+from inferry.index.composing.compose import compose
 from inferry.index.listing import decode_listing, encode_listing
+from inferry.registry.inspect import inspect
+from inferry.tests.graphs import BRANCHES, node, of, outside
 from inferry.tests.hostile import EDITS
+from inferry.tests.mine import BYTE, FLOAT, SIX
+from inferry.tests.models import add, saved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -129,6 +135,14 @@ def parsers() -> dict[str, Parser]:
         "settings": Parser(
             _of_text(partial(parse_settings, where="it")), (b'policy = "prefer-gpu"\n[eps]\nallow = ["cpu"]\n',)
         ),
+        "ONNX file": Parser(
+            _of_file("it.onnx", inspect, {"weights.bin": bytes(8)}),
+            (add(), FLOAT, BYTE, saved(of(BRANCHES)), saved(of(node("Abs"), weights=(outside("weights.bin"),)))),
+        ),
+        "short manifest": Parser(
+            _of_file("manifest.toml", _composed, {"add.onnx": add(), "card.md": b"# Adds"}),
+            (SIX.encode(), SIX.encode() + b'card = { path = "card.md" }\n'),
+        ),
         "sources": Parser(_of_text(partial(read_sources, where="it")), (sources,)),
         "address": Parser(_of_text(SourceUrl.parse), (b"https://a.example:80/b/", b"file:///a%20b")),
     }
@@ -222,6 +236,23 @@ def _of_text(read: Callable[[str], object]) -> Callable[[bytes], object]:
         return read(data.decode("utf-8", "replace"))
 
     return of_bytes
+
+
+def _of_file(name: str, read: Callable[[Path], object], beside: dict[str, bytes]) -> Callable[[bytes], object]:
+    folder = TemporaryDirectory()
+    for other, data in beside.items():
+        (Path(folder.name) / other).write_bytes(data)
+
+    def of_bytes(data: bytes) -> object:
+        path = Path(folder.name) / name
+        path.write_bytes(data)
+        return read(path)
+
+    return of_bytes
+
+
+def _composed(path: Path) -> Release:
+    return compose(path).checked()
 
 
 def main(arguments: list[str]) -> None:
