@@ -141,6 +141,28 @@ class KeyFolder:
             with explained(beside, done="removed"):
                 remove(beside)
 
+    def serial_file(self, index: str) -> Path:
+        """Return where lies which serial of an index, by the fingerprint of its first root, was signed last."""
+        return self.folder / f"{index[:16]}.serial"
+
+    def serial(self, index: str) -> int:
+        """Return which serial of an index was signed last with these keys, 0 where that is not known.
+
+        Raises:
+            InvalidDocument: the file holds no number.
+            MachineError: it cannot be read.
+        """
+        path = self.serial_file(index)
+        if not path.exists():
+            return 0
+        if not (text := _bytes(path).strip()).isdigit():
+            raise InvalidDocument(f"{path} holds no serial", hints=("remove it: it is made anew",))
+        return int(text)
+
+    def remember(self, index: str, serial: int) -> None:
+        """Keep which serial of an index was signed last; raise ``MachineError`` where that cannot be."""
+        _write_privately(self.serial_file(index), b"%d\n" % serial)
+
     def _old(self, role: str) -> Path | None:
         return next(self.folder.glob(f"{role}-old-*.pem"), None)
 
@@ -232,7 +254,7 @@ def _key(path: Path, data: bytes, secret: bytes) -> CryptoSigner:
     try:
         key = load_pem_private_key(data, secret if encrypted else None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        if encrypted and "password" in str(error).lower():
+        if encrypted and "PEM" not in str(error):  # what a wrong passphrase decrypts may look whole, and is no key
             raise Refused(f"{path}: this is not the passphrase of the {path.stem} key", hints=(_SAY,)) from error
         raise InvalidDocument(f"{path} is no private key in PEM: {error}") from error
     if not isinstance(key, Ed25519PrivateKey):

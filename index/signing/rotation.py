@@ -69,6 +69,7 @@ def rotate(site: Site, role: Rotated, now: datetime, ask: Ask | None = None) -> 
 
     held, told = site.held(), cache(ask) if ask else None
     with site.locked(held.folder):
+        site.refuse_older(roles.load(site.place.metadata).timestamp.version)
         data = site.place.newest_root()
         root = roles.read("root.json", data, Root)
         old, new = held.turn(role, root.version, told)
@@ -83,9 +84,11 @@ def rotate(site: Site, role: Rotated, now: datetime, ask: Ask | None = None) -> 
                 root.add_key(new.public_key, each)
             signers = (old, new) if role == "root" else (signer,)
             site.place.write_metadata(roles.renew_root(root, now, *signers))
+        newest, serial = fingerprint(site.place.newest_root()), roles.load(site.place.metadata).timestamp.version
+        if role != "root":  # which changes nothing of what the online key signs, and does not look at it
+            site.remember(serial)
         held.forget(role)
-        newest = fingerprint(site.place.newest_root())
-        return Turned(role, newest, roles.load(site.place.metadata).timestamp.version)
+        return Turned(role, newest, serial)
 
 
 def _sign_with_both(place: Place, held: KeyFolder, it: _Turning) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from ...catalog.errors import Refused
+from ...catalog.errors import Refused, VerificationError
 from ..files import explained
 from ..home import config_folder
 from ..locks import hold
@@ -45,10 +45,12 @@ class Site:
             Refused: they lie in the index.
             MachineError: the first root cannot be read.
         """
-        first = fingerprint(self.place.first_root())
-        held = KeyFolder(self.keys or self.every / first)
+        held = KeyFolder(self.keys or self.every / self._first())
         self.refuse_inside(held.folder)
         return held
+
+    def _first(self) -> str:
+        return fingerprint(self.place.first_root())
 
     def refuse_inside(self, keys: Path) -> None:
         """Raise ``Refused`` where keys would be handed out."""
@@ -77,14 +79,36 @@ class Site:
         Raises:
             NotFoundError: there is no index, or no online key.
             Refused: the keys lie in the index.
-            VerificationError: the index was changed by others.
+            VerificationError: the index was changed by others, or put back to an older state.
             InvalidDocument: the index or the key is damaged.
             MachineError: a file cannot be read, or another process signs for too long.
         """
         held = self.held()
         online = held.online()
         with self.locked(held.folder):
-            yield Draft(self.place, roles.load(self.place.metadata, online), online)
+            draft = Draft(self.place, roles.load(self.place.metadata, online), online)
+            self.refuse_older(draft.state.timestamp.version)
+            yield draft
+            self.remember(draft.state.timestamp.version)
+
+    def refuse_older(self, serial: int) -> None:
+        """Raise ``VerificationError`` where a later state of the index was signed with the keys than this serial is.
+
+        Or whoever may write into the folder could have what they put back signed anew: a release that was revoked
+        since, say.
+        """
+        held, first = self.held(), self._first()
+        if serial < (last := held.serial(first)):
+            raise VerificationError(
+                f"{self.place.folder} was put back: it is at serial {serial}, and {last} was signed with these keys",
+                hints=("put the newer state back", f"if this is what you want, remove {held.serial_file(first)}"),
+            )
+
+    def remember(self, serial: int) -> None:
+        """Keep beside the keys which serial was signed last; raise ``MachineError`` where that cannot be."""
+        held, first = self.held(), self._first()
+        if serial > held.serial(first):
+            held.remember(first, serial)
 
 
 def fingerprint(root: bytes) -> str:

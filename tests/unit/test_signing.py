@@ -21,6 +21,7 @@ from inferry.catalog.errors import (
 from inferry.catalog.values.document import PIECE_BYTES, ModelDocument, PieceList
 from inferry.catalog.values.model import Release
 from inferry.index import wire
+from inferry.index.signing.site import fingerprint
 from inferry.tests.clients import Folder, fetched, updater
 from inferry.tests.indexes import NOW, World, blob, copied, empty_index, listing, seen, signed
 from inferry.tests.shelves import artifact, at, publish
@@ -96,7 +97,8 @@ def test_the_folder_holds_only_what_may_be_handed_out(world: World) -> None:
     rest = found - metadata - {*targets}
     assert len(rest) == 3
     assert all(each.startswith("blobs/sha256/") for each in rest)
-    assert {path.name for path in world.keys.iterdir()} == {"root.pem", "targets.pem", "online.pem", "lock"}
+    serial = f"{fingerprint((world.site / 'metadata/1.root.json').read_bytes())[:16]}.serial"
+    assert {path.name for path in world.keys.iterdir()} == {"root.pem", "targets.pem", "online.pem", "lock", serial}
 
 
 def test_who_signs_what_and_for_how_long(world: World) -> None:

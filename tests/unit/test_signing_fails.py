@@ -9,6 +9,7 @@ import stat
 import sys
 import threading
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,7 +24,7 @@ from inferry.catalog.errors import (
 )
 from inferry.index.locks import try_hold
 from inferry.index.signing import place
-from inferry.index.signing.keys import KeyFolder, make_keys
+from inferry.index.signing.keys import KeyFolder, make_keys, read_key
 from inferry.index.signing.repository import Repository
 from inferry.tests.indexes import NOW, PASSPHRASE, World, copied, empty_index, listing, seen, signed, writes
 from inferry.tests.shelves import publish
@@ -207,6 +208,13 @@ def test_a_file_that_is_no_key_is_told(data: bytes, words: str, world: World) ->
     (world.keys / "online.pem").write_bytes(data)
     with pytest.raises(InvalidDocument, match=words):
         world.repository.add(world.model, NOW)
+
+
+def test_a_wrong_passphrase_is_one_whatever_it_decrypts(world: World) -> None:
+    """One in some 250 leaves bytes that are padded as a key is."""
+    for turn in range(1500):
+        with pytest.raises(Refused, match="not the passphrase of the root key"):
+            read_key(world.keys / "root.pem", partial(str, f"wrong{turn}"))
 
 
 def test_other_keys_sign_nothing(world: World, tmp_path: Path) -> None:
