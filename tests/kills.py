@@ -23,6 +23,7 @@ STAGES: dict[str, tuple[str, str]] = {
     "blob of an index": ("inferry.index.signing.place", "replace"),
     "file of an index": ("inferry.index.signing.place", "write_whole"),
     "folder of an index": ("inferry.index.signing.place", "sync_folder"),
+    "serial of an index": ("inferry.index.signing.keys", "replace"),
 }
 """The functions at which a process stops, by what they do."""
 _HERE = """

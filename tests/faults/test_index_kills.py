@@ -28,7 +28,7 @@ pytestmark = pytest.mark.faults
 DRAWN = 40
 EACH = 6
 """Kills at each stage."""
-ADDING = {"blob of an index": 2, "file of an index": 4, "folder of an index": 4}
+ADDING = {"blob of an index": 2, "file of an index": 4, "folder of an index": 4, "serial of an index": 1}
 PULLING = {"lease": 1, "partial": 3, "whole": 2, "record of a blob": 2, "record of a model": 1, "document": 2}
 """The stages, and how many calls of each there are at least."""
 LARGE = 6_000_000
