@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard, Union, get_args, get_origin
 
 import msgspec
 
@@ -165,6 +165,9 @@ def _itself(data: Any, kind: Any, decode: Decode, path: str) -> Iterator[Wrong]:
         msgspec.convert(data, kind, dec_hook=decode)
     except msgspec.ValidationError as error:
         field, message = wrong(error)
+        names = [name for each in _options(kind) if get_origin(each) is Literal for name in get_args(each)]
+        if names and isinstance(data, str):
+            message = f"`{data[:100]}` is none of {', '.join(names)}"
         yield Wrong(f"{path}{field if field.startswith('[') else f'.{field}' * bool(field)}".lstrip("."), message)
 
 

@@ -27,6 +27,7 @@ _SUFFIX: Final = ".onnx"
 _CARDS: Final = ("card.md", "readme.md")
 _LICENCES: Final = ("license", "licence")
 _SAY: Final = {"name": "--name NS/NAME", "version": "--version V", "license": "--license ID"}
+_GRAMMAR: Final = "write namespace/name, as acme/add, with letters, digits, `.`, `_` and `-`"
 _COMPUTED: Final = frozenset(
     {"digest", "dtype", "inputs", "media_type", "name", "outputs", "precision", "shape", "size_bytes"}
 )
@@ -181,4 +182,5 @@ def _converted(data: Table, before: list[Problem]) -> tuple[Release | None, list
     say = {each: f"nobody says it: give {_SAY[each]}, or write it into {MANIFEST}" for each in missing & {*_SAY}}
     # What is lacking because a file could not be read is no news beside the reason.
     shown = others if others or before else found
-    return None, [Problem(field, say.get(field, message)) for field, message in shown]
+    hints = {"name": (_GRAMMAR,)} if "name" not in missing else {}
+    return None, [Problem(field, say.get(field, message), hints=hints.get(field, ())) for field, message in shown]

@@ -66,6 +66,8 @@ def test_all_that_is_wrong_is_said_with_its_field(here: Path) -> None:
     told = run("check", "add.onnx", "--version", "v1", "--channel", "nightly", code=9)
     assert told.stdout == ""
     assert [line.partition(":")[0] for line in told.stderr.splitlines()] == ["name", "channel", "license"]
+    assert "channel: `nightly` is none of stable, preview, test" in told.stderr
+    assert "hint: write namespace/name" in run("check", "add.onnx", *MINE, "--name", "add", code=9).stderr
     publish(here / "it", precisions=("fp32", "fp16"))
     (here / "it/fp16.onnx").write_bytes(b"other bytes")
     (here / "it/fp32.onnx").unlink()
