@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections import deque
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..catalog.errors import VerificationError
-from .files import explained, no_room, refusal, remove
+from .files import explained, hash_file, no_room, refusal, remove
+from .mending import mend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..catalog.values.digest import Digest
+    from ..catalog.values.document import PieceList
 
 Fetch: TypeAlias = "Callable[[int], Iterable[bytes]]"
 """Given how many bytes are there already, returns those that follow."""
+Listed: TypeAlias = "Callable[[], PieceList | None]"
+"""Returns the pieces of a file, ``None`` where nobody tells."""
 _CHUNK: Final = 1 << 20
 _LARGE: Final = 16 << 20
 """From so many bytes on, what a thread costs is little."""
@@ -26,17 +30,26 @@ _AHEAD: Final = 4
 """How many chunks wait to be hashed."""
 
 
-def complete(partial: Path, fetch: Fetch, digest: Digest, size_bytes: int, *, anew: bool) -> None:
+class Wanted(NamedTuple):
+    """What a file is to become."""
+
+    digest: Digest
+    size_bytes: int
+    listed: Listed | None = None
+
+
+def complete(partial: Path, fetch: Fetch, wanted: Wanted, *, anew: bool) -> None:
     """Make the file ``partial`` the whole blob, on the disk: from nothing, or from what it has.
 
-    Whatever ``fetch`` gave before it ended or raised is kept; where that is nothing, no file is.
+    Whatever ``fetch`` gave before it ended or raised is kept; where that is nothing, no file is. Of a whole that is
+    wrong the pieces that its list tells to be are fetched once more.
 
     Raises:
         VerificationError: there were fewer bytes, and they are kept; or other or more, and the file is removed.
         MachineError: the file cannot be written.
     """
     try:
-        _complete(partial, fetch, digest, size_bytes, anew=anew)
+        _complete(partial, fetch, wanted, anew=anew)
     except BaseException:
         with suppress(OSError):
             if not partial.stat().st_size:
@@ -44,10 +57,11 @@ def complete(partial: Path, fetch: Fetch, digest: Digest, size_bytes: int, *, an
         raise
 
 
-def _complete(partial: Path, fetch: Fetch, digest: Digest, size_bytes: int, *, anew: bool) -> None:
+def _complete(partial: Path, fetch: Fetch, wanted: Wanted, *, anew: bool) -> None:
     import shutil
     from hashlib import file_digest, sha256
 
+    digest, size_bytes, listed = wanted
     with explained(partial, done="written"):
         file = partial.open("a+b", buffering=0)
     with file:
@@ -79,6 +93,8 @@ def _complete(partial: Path, fetch: Fetch, digest: Digest, size_bytes: int, *, a
             hints=("try again: it goes on from there where the source can",),
         )
     came = f"sha256:{hashed.hexdigest()}"
+    if done == size_bytes and came != digest and listed and (pieces := listed()) and mend(partial, fetch, pieces):
+        came = hash_file(partial)
     if done > size_bytes or came != digest:
         with explained(partial, done="removed"):
             remove(partial)

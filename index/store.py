@@ -16,7 +16,7 @@ from ..catalog.values.digest import Digest
 from .blobs import Blob, write_whole
 from .files import WAYS, explained, hash_file, lay_out, reachable, refusal, remove, replace, sync_folder
 from .locks import wait_for
-from .partial import chunks, complete
+from .partial import Wanted, chunks, complete
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from .files import Way
-    from .partial import Fetch
+    from .partial import Fetch, Listed
 
 VERSION: Final = 1
 FOLDERS: Final = ("blobs", "partial", "damaged", "leases", "locks")
@@ -78,14 +78,15 @@ class FolderStore:
         Raises:
             VerificationError: they are not what ``digest`` and ``size_bytes`` name.
         """
-        return self._add(lambda _: chunks, digest, size_bytes, anew=True)
+        return self._add(lambda _: chunks, Wanted(digest, size_bytes), anew=True)
 
-    def resume(self, fetch: Fetch, digest: Digest, size_bytes: int) -> Path:
+    def resume(self, fetch: Fetch, digest: Digest, size_bytes: int, listed: Listed | None = None) -> Path:
         """Store a blob, and return its file: as :meth:`add`, but go on from the bytes that are kept from earlier.
 
-        They are hashed again, and removed where the whole turns out wrong: the next try begins anew.
+        They are hashed again. Where the whole turns out wrong, the pieces that are, as ``listed`` tells them, are
+        fetched once more; if it still is, or nobody tells, all is removed: the next try begins anew.
         """
-        return self._add(fetch, digest, size_bytes, anew=False)
+        return self._add(fetch, Wanted(digest, size_bytes, listed), anew=False)
 
     def add_file(self, path: Path, digest: Digest, size_bytes: int) -> Path:
         """Store a copy of the file at ``path``; raise what :meth:`add` raises."""
@@ -247,7 +248,8 @@ class FolderStore:
         if not about.exists():
             write_whole(about, msgspec.json.encode(_About(VERSION)), durably=True)
 
-    def _add(self, fetch: Fetch, digest: Digest, size_bytes: int, *, anew: bool) -> Path:
+    def _add(self, fetch: Fetch, wanted: Wanted, *, anew: bool) -> Path:
+        digest, size_bytes, _ = wanted
         blob = self._blob(digest)
         partial = self.root / "partial" / _hexadecimal(digest)
         self.prepare()
@@ -257,7 +259,7 @@ class FolderStore:
             with explained(blob, done="read"):
                 found = self._verified(digest, size_bytes)
             if found is None:
-                complete(partial, fetch, digest, size_bytes, anew=anew)
+                complete(partial, fetch, wanted, anew=anew)
                 with explained(blob, done="written"):
                     made = not blob.parent.is_dir()
                     blob.parent.mkdir(parents=True, exist_ok=True)

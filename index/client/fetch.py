@@ -18,11 +18,13 @@ from ...catalog.errors import (
     Refused,
     VerificationError,
 )
+from ...catalog.values.document import PieceList
+from ...catalog.values.link import Link
 from ...catalog.values.location import HuggingFaceLocation, UrlLocation
 from ...catalog.values.progress import ALONE, Progress
 from ..files import explained, local, no_room
 from ..partial import chunks
-from ..wire import blob_path
+from ..wire import blob_path, follow
 from . import huggingface
 from .transport import Transport, plain
 
@@ -157,8 +159,9 @@ class Fetching:
     def _one(self, artifact: Artifact, reach: Reach) -> None:
         failures: list[Error] = []
         for place in origins(artifact, reach):
+            counted, listed = partial(self._counted, artifact, place), partial(_listed, artifact, reach)
             try:
-                self._store.resume(partial(self._counted, artifact, place), artifact.digest, artifact.size_bytes)
+                self._store.resume(counted, artifact.digest, artifact.size_bytes, listed)
             except (VerificationError, NetworkError, LibraryMissing, MachineError) as error:
                 failures.append(error)
             else:
@@ -234,6 +237,23 @@ def fetch(artifacts: Iterable[Artifact], store: FolderStore, reach: Reach, *, it
             raise no_room(store.root, total)
         Fetching(store, item, total, watch).fetch(wanted, reach)
     return total
+
+
+def _listed(artifact: Artifact, reach: Reach) -> PieceList | None:
+    """Return the pieces of an artifact, if its index tells them; they are only asked for where it came damaged."""
+    if not (link := artifact.pieces) or not reach.base or (reach.offline and not reach.base.startswith("file:")):
+        return None
+    url = f"{reach.base}{blob_path(link.digest)}"
+    try:
+        if url.startswith("file:"):
+            with explained(path := local(url), done="read"), path.open("rb") as file:
+                data = file.read(link.size_bytes + 1)
+        else:
+            data = reach.transport.document(url, link.size_bytes)
+        found = follow(link, data, PieceList)
+    except Error:
+        return None
+    return found if found.artifact == Link(digest=artifact.digest, size_bytes=artifact.size_bytes) else None
 
 
 def _rest(path: Path, done: int) -> Iterator[bytes]:
